@@ -1,0 +1,25 @@
+/**
+ * The ladder: what is tried, in order, until a call has ended; each rung a file.
+ *
+ * Climbs until the handler has settled and all work is known to have ended, or the last rung has run out.
+ * Does not undo effects: what was committed before the end stays committed. Does not know of work started elsewhere.
+ */
+import { type Climber, hasEnded, type LadderOptions, type Rung } from './rung.ts';
+import { signalRung } from './signal.ts';
+import { threadRung } from './thread.ts';
+
+const FORCING: readonly Rung[] = [threadRung];
+
+/** Never rejects, and ends in bounded time. The signal has fired when it returns its promise. */
+export async function climb(call: Climber, options: LadderOptions): Promise<void> {
+  await signalRung.climb(call, options);
+  if (!hasEnded(call)) await force(call, options);
+}
+
+/** The rungs that do not ask. Alone, it is for a call that ended well and left work behind: nobody is to be told. */
+export async function force(call: Climber, options: LadderOptions): Promise<void> {
+  for (const rung of FORCING) {
+    await rung.climb(call, options);
+    if (hasEnded(call)) return;
+  }
+}

@@ -1,0 +1,11 @@
+/**
+ * `@estop/server`: makes a stop real in MCP servers on the official SDK.
+ */
+export type { Call, CallContext, Outcome, Progress, Stats, StopKind } from './core/index.ts';
+export { REQUEST_CANCELLED, REQUEST_CANCELLED_TEXT, StopReason } from './core/index.ts';
+export { createEstop, type Estop, type EstopOptions } from './estop.ts';
+export { OUTCOME_META } from './sdk/answer.ts';
+export type { IsolatedHandler, IsolatedOptions } from './sdk/isolated.ts';
+export type { ProtectOptions, ToolOptions } from './sdk/protect.ts';
+export type { ProtectableServer } from './sdk/shapes.ts';
+export type { ServeContext, ServerFactory, ServeStdioOptions, StdioServer } from './serve/stdio.ts';

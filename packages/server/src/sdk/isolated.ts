@@ -1,0 +1,78 @@
+/**
+ * A tool's function that runs elsewhere: declared like any handler, so that the SDK still validates what goes in and out.
+ *
+ * The thread is ended when its call is stopped and the grace is over, and its exit is the proof that the function
+ * stopped. A thread bounds time, not memory; and processes that the function started live on.
+ */
+import { existsSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type Progress, runInThread } from '../core/index.ts';
+import { callOf } from './bind.ts';
+import type { ContextShape } from './shapes.ts';
+
+export interface IsolatedOptions {
+  readonly kind: 'thread';
+  /** Where the function is: a `URL` (`new URL('./tool.js', import.meta.url)`), an absolute path, or a package's name. */
+  readonly module: string | URL;
+  /** The name of the exported function: `(args, context: CallContext) => result`. */
+  readonly export: string;
+}
+
+/**
+ * What the function returns is the tool's result, as from any handler; it must be cloneable. Its arguments and its
+ * result are the function's business, unknown here: `never` lets the SDK's callback types of either major accept it.
+ */
+export type IsolatedHandler = (...args: unknown[]) => Promise<never>;
+
+/**
+ * @returns a handler for `registerTool`; it rejects when its server is not protected
+ * @throws TypeError at once when the module is named in a way that cannot be found, or is no file that exists
+ */
+export function isolated(options: IsolatedOptions): IsolatedHandler {
+  if (options?.kind !== 'thread') {
+    throw new TypeError(`estop: isolated(): kind must be "thread", got ${JSON.stringify(options?.kind)}`);
+  }
+  const module = importable(options.module);
+  if (typeof options.export !== 'string' || options.export === '') {
+    throw new TypeError('estop: isolated(): export must be the name of an exported function');
+  }
+  return async (...given: unknown[]) => {
+    // A handler without an input schema gets the context only.
+    const context = given.at(-1) as ContextShape;
+    const args = given.length > 1 ? given[0] : {};
+    const call = callOf(context);
+    if (call === undefined) throw new Error('estop: an isolated tool needs a protected server: estop.protect(server)');
+    const onProgress = (progress: Progress): void => tell(context, progress);
+    return (await runInThread(call, { module, export: options.export, args, onProgress })) as never;
+  };
+}
+
+/** What `import()` in another thread takes. A relative path would be relative to estop, which nobody means. */
+function importable(module: string | URL): string {
+  const text = String(module);
+  const url =
+    module instanceof URL || /^[a-z][a-z+.-]+:/i.test(text)
+      ? text
+      : isAbsolute(text)
+        ? pathToFileURL(text).href
+        : undefined;
+  if (url === undefined) {
+    if (text.startsWith('.') || text === '') {
+      throw new TypeError(
+        `estop: isolated(): module ${JSON.stringify(text)} is relative; write new URL(${JSON.stringify(text)}, import.meta.url)`,
+      );
+    }
+    return text;
+  }
+  if (url.startsWith('file:') && !existsSync(fileURLToPath(url))) {
+    throw new TypeError(`estop: isolated(): there is no module at ${fileURLToPath(url)}`);
+  }
+  return url;
+}
+
+function tell(context: ContextShape, progress: Progress): void {
+  const progressToken = context.mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return;
+  void context.mcpReq.notify({ method: 'notifications/progress', params: { progressToken, ...progress } });
+}

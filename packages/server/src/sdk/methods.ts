@@ -1,0 +1,12 @@
+/**
+ * The requests that run an author's handler: these are calls, and no others.
+ *
+ * `initialize`, `ping` and the lists are the SDK's own and quick; a client may not cancel `initialize` at all
+ * (2025-11-25, basic/utilities/cancellation).
+ */
+export const CALL_METHODS: ReadonlySet<unknown> = new Set([
+  'tools/call',
+  'prompts/get',
+  'resources/read',
+  'completion/complete',
+]);

@@ -1,0 +1,74 @@
+/**
+ * The shapes of the official SDK that estop relies on, written down rather than imported: an install with one major
+ * alone must compile, and a mismatch must be found at `protect()`, not in a call.
+ */
+
+/** An `McpServer`, or the `Server` inside one. */
+export interface ProtectableServer {
+  close(): Promise<void>;
+}
+
+/** A JSON-RPC frame, as far as it matters here; from the wire, so nothing of it is trusted. */
+export interface Frame {
+  readonly id?: unknown;
+  readonly method?: unknown;
+  readonly params?: unknown;
+  readonly error?: { readonly data?: unknown };
+}
+
+export interface TransportShape {
+  onmessage?: ((message: Frame, extra?: unknown) => void) | undefined;
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  start(): Promise<void>;
+  close(): Promise<void>;
+  send(message: Frame, options?: unknown): Promise<void>;
+}
+
+export interface RequestShape {
+  readonly method: string;
+  readonly params?: { readonly name?: unknown; readonly uri?: unknown };
+}
+
+/** SDK v2's handler context. */
+export interface ContextShape {
+  mcpReq: {
+    readonly id: unknown;
+    readonly _meta?: { readonly progressToken?: string | number };
+    signal: AbortSignal;
+    notify: (notification: { method: string; params?: unknown }, ...rest: never[]) => Promise<void>;
+  };
+}
+
+export type HandlerShape = (request: RequestShape, context: ContextShape) => Promise<unknown>;
+
+/** The `Protocol` inside a server: `_requestHandlers` is private, and the same in both majors. */
+export interface ProtocolShape {
+  readonly _requestHandlers: Map<string, HandlerShape>;
+  readonly transport?: TransportShape | undefined;
+  connect(transport: TransportShape): Promise<void>;
+}
+
+/** @throws TypeError when `server` is no server of an SDK that this version of estop knows */
+export function protocolOf(server: unknown): ProtocolShape {
+  const outer = server as { server?: unknown } | null | undefined;
+  const inner = (outer?.server ?? outer) as Partial<ProtocolShape> | null | undefined;
+  if (
+    typeof inner !== 'object' ||
+    inner === null ||
+    !(inner._requestHandlers instanceof Map) ||
+    typeof inner.connect !== 'function'
+  ) {
+    throw new TypeError(
+      'estop: protect() was given something that is no McpServer or Server of @modelcontextprotocol/server 2.x ' +
+        '(its table of request handlers was not found)',
+    );
+  }
+  return inner as ProtocolShape;
+}
+
+/** What a call is called: a tool's or prompt's name, a resource's URI. */
+export function nameIn(params: unknown): string | undefined {
+  const { name, uri } = (params ?? {}) as { name?: unknown; uri?: unknown };
+  return typeof name === 'string' ? name : typeof uri === 'string' ? uri : undefined;
+}
