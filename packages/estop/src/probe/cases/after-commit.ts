@@ -1,0 +1,21 @@
+/** Cancelled after the effect and before the answer. What is waited for is that the handler was told. */
+import type { AttemptLine } from '../events.ts';
+import { type Case, requireEvent } from './case.ts';
+
+export const afterCommit: Case = {
+  name: 'after_commit',
+  watches: true,
+  async establish(stage) {
+    stage.open('before_work', 'allow_commit');
+    // A black box waits for its answer at the witness, which has written the marker by then.
+    await requireEvent(stage, stage.blackBox ? 'worker_committed' : 'handler_got_result');
+  },
+  async observe(stage) {
+    await stage.cancel(stage.blackBox ? cancelCrossed : handlerTold);
+  },
+};
+
+const handlerTold = ({ event }: AttemptLine): boolean => event === 'handler_signal' || event === 'handler_gone';
+
+const cancelCrossed = (line: AttemptLine): boolean =>
+  line.event === 'wire' && line.method === 'notifications/cancelled';

@@ -1,0 +1,73 @@
+/**
+ * What a run is asked to do, with its defaults, and what it tells while it works.
+ */
+import { CASES, type CaseName } from './cases.ts';
+import type { Era } from './events.ts';
+
+export const DEFAULTS = {
+  /** ms an attempt may take to reach its phase, and a stop may take to be observed. */
+  timeoutMs: 5_000,
+  /** ms that an attempt is watched after its gates were opened. */
+  windowMs: 2_000,
+  repeats: 3,
+  out: 'estop-runs',
+  tool: 'slow_marker',
+} as const;
+
+export interface ProbeOptions {
+  /** The server's command and its arguments. */
+  readonly command: readonly string[];
+  /** Default `auto`: every era that the subject offers, each in a process of its own. */
+  readonly era?: 'auto' | Era;
+  /**
+   * The tool to call. Default: the kit's `slow_marker`. Any other name makes the subject a black box: the work has to
+   * come to `{{work.url}}`, and what its handler sees is not visible.
+   */
+  readonly tool?: string;
+  /** Arguments of a black box's tool; in every string `{{work.url}}` and `{{test.id}}` are replaced. */
+  readonly args?: Readonly<Record<string, unknown>>;
+  /** Default: all. `baseline` is always run, and `held` beside `during_work`. */
+  readonly cases?: readonly CaseName[];
+  readonly repeats?: number;
+  readonly timeoutMs?: number;
+  readonly windowMs?: number;
+  /** The directory under which each run gets one of its own. */
+  readonly out?: string;
+  /** Ends the run early: everything is stopped, the log stays readable, and the call rejects with the reason. */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/** Told as the run goes; for a person's eyes, not for a verdict. */
+export type Progress =
+  | { readonly type: 'started'; readonly log: string }
+  | { readonly type: 'era'; readonly era: Era; readonly offered: boolean }
+  | {
+      readonly type: 'attempt';
+      readonly era: Era;
+      readonly case: CaseName;
+      readonly attempt: number;
+      readonly state: 'running' | 'watching' | 'done' | 'invalid';
+      /** Attempts done and planned in this era. */
+      readonly done: number;
+      readonly planned: number;
+    };
+
+/** Throws a `TypeError` that names the option, at the earliest moment. */
+export function checkOptions(options: ProbeOptions): void {
+  const bad = (what: string): never => {
+    throw new TypeError(`estop probe: ${what}`);
+  };
+  if (options.command.length === 0 || !options.command[0]) bad('no command was given; write it after --');
+  for (const name of options.cases ?? []) {
+    if (!CASES.includes(name)) bad(`there is no case "${name}"; the cases are ${CASES.join(', ')}`);
+  }
+  const count = (name: string, value: number | undefined, least: number): void => {
+    if (value !== undefined && (!Number.isSafeInteger(value) || value < least || value > 2 ** 31 - 1)) {
+      bad(`${name} must be a whole number >= ${least}, got ${value}`);
+    }
+  };
+  count('repeat', options.repeats, 1);
+  count('timeout (ms)', options.timeoutMs, 1);
+  count('window (ms)', options.windowMs, 0);
+}

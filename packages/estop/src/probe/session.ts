@@ -1,0 +1,125 @@
+/**
+ * A session: one subject process, and one client connected to it in one era.
+ *
+ * Opening it either works in bounded time, or fails with one sentence that says what the server did instead.
+ * Closing it leaves neither the process nor its group behind, also when this process exits first.
+ */
+import { setMaxListeners } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Capture, createCapture } from './capture.ts';
+import type { ProbeClient } from './client.ts';
+import type { Era } from './events.ts';
+import type { Harness } from './harness.ts';
+import { ProbeFailure } from './result.ts';
+import { type Exit, type Subject, startSubject } from './subject.ts';
+
+export interface Session {
+  readonly era: Era;
+  readonly subject: Subject;
+  readonly client: ProbeClient;
+  readonly capture: Capture;
+  /** Fires when the subject has ended, or the run is interrupted: nothing more is to be waited for. */
+  readonly over: AbortSignal;
+  close(): Promise<void>;
+}
+
+/** A server may be a package that is started for the first time; so it has longer than a phase. */
+const CONNECT_PHASES = 3;
+const EXIT_NEWS_MS = 500;
+
+/** @throws ProbeFailure with the sentence; or the run's reason, when it was interrupted */
+export async function openSession(harness: Harness, era: Era): Promise<Session> {
+  const { log, command } = harness;
+  const capture = createCapture(log);
+  const subject = await startSubject({ command, env: harness.control.env, era, log, capture });
+  const over = new AbortController();
+  setMaxListeners(0, over.signal);
+  const interrupt = (): void => over.abort(harness.signal.reason);
+  const kill = (): void => subject.killNow();
+  void subject.exited.then(() => over.abort());
+  harness.signal.addEventListener('abort', interrupt);
+  process.once('exit', kill);
+  if (harness.signal.aborted) interrupt();
+
+  const end = async (): Promise<void> => {
+    await subject.stop();
+    process.off('exit', kill);
+    harness.signal.removeEventListener('abort', interrupt);
+  };
+  try {
+    const client = await connected(harness, subject, era, over.signal);
+    const { revision, name, server } = client;
+    log.write('harness', { event: 'negotiated', era, revision, transport: 'stdio', client: name, server });
+    return {
+      era,
+      subject,
+      client,
+      capture,
+      over: over.signal,
+      async close() {
+        await client.close().catch(() => {});
+        await end();
+      },
+    };
+  } catch (error) {
+    await end();
+    if (error instanceof ProbeFailure) log.write('harness', { event: 'connect_failed', era, reason: error.message });
+    throw error;
+  }
+}
+
+async function connected(harness: Harness, subject: Subject, era: Era, over: AbortSignal): Promise<ProbeClient> {
+  const timeoutMs = CONNECT_PHASES * harness.timeoutMs;
+  const fail = (what: string): never => {
+    throw new ProbeFailure(`estop probe: ${what}${saying(subject)}`, harness.log.file);
+  };
+  const ended = rejectionOf(over);
+  try {
+    const client = await Promise.race([harness.connect(subject.transport, era, timeoutMs), ended.promise]);
+    const tools = await Promise.race([client.listTools(harness.timeoutMs), ended.promise]);
+    if (tools.includes(harness.tool)) return client;
+    return fail(`the server offers no tool "${harness.tool}" (${list(tools)})`);
+  } catch (error) {
+    if (error instanceof ProbeFailure || harness.signal.aborted) throw error;
+    if (subject.garbage !== undefined) {
+      return fail(`the server wrote to stdout what is no MCP frame: ${JSON.stringify(subject.garbage)}`);
+    }
+    // Its pipes may have closed a moment before its exit is seen.
+    const exit = await Promise.race([subject.exited, delay(EXIT_NEWS_MS, undefined, { ref: false })]);
+    if (exit) return fail(`the server ended ${how(exit)} before it was connected`);
+    return fail(`the server could not be connected in the ${era} era within ${timeoutMs} ms: ${short(error)}`);
+  } finally {
+    ended.forget();
+  }
+}
+
+/** A rejection when the signal fires, paired with the way to stop listening for it. */
+function rejectionOf(signal: AbortSignal): { promise: Promise<never>; forget(): void } {
+  let listener = (): void => {};
+  const promise = new Promise<never>((_, reject) => {
+    listener = () => reject(signal.reason);
+    if (signal.aborted) listener();
+    signal.addEventListener('abort', listener);
+  });
+  promise.catch(() => {});
+  return { promise, forget: () => signal.removeEventListener('abort', listener) };
+}
+
+function how(exit: Exit): string {
+  return exit.signal ? `with ${exit.signal}` : `with code ${exit.code}`;
+}
+
+function saying(subject: Subject): string {
+  const last = subject.stderrTail.trim().split('\n').slice(-3).join(' | ').slice(-300);
+  return last === '' ? '' : `; its stderr ends: ${last}`;
+}
+
+function list(tools: readonly string[]): string {
+  if (tools.length === 0) return 'it offers none';
+  const shown = tools.slice(0, 10).join(', ');
+  return `it offers ${shown}${tools.length > 10 ? `, and ${tools.length - 10} more` : ''}`;
+}
+
+function short(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, 200);
+}
