@@ -13,6 +13,8 @@ import type { Harness } from './harness.ts';
 import type { Session } from './session.ts';
 import type { Waits } from './waits.ts';
 
+const NEWS_OF_DEATH_MS = 500;
+
 export type AttemptState = 'running' | 'watching' | 'done' | 'invalid';
 
 export interface AttemptInit {
@@ -69,6 +71,11 @@ export class Attempt implements Stage {
     onState('done');
   }
 
+  /** Nothing more is watched for; to be called before its process is ended. Once counts. */
+  end(): void {
+    if (!this.lines.some((line) => line.event === 'attempt_ended')) this.#write({ event: 'attempt_ended' });
+  }
+
   get lines(): readonly AttemptLine[] {
     return this.#harness.log.of(this.testId);
   }
@@ -89,7 +96,8 @@ export class Attempt implements Stage {
       return await log.waitFor(this.testId, matches, timeoutMs, this.#session.over);
     } catch (error) {
       if (signal.aborted) throw error;
-      return this.lines.some(matches);
+      // What a death ends is told by others, a moment after the death itself: a gate opened before would let it commit.
+      return log.waitFor(this.testId, matches, Math.min(timeoutMs, NEWS_OF_DEATH_MS), signal);
     }
   }
 
@@ -110,6 +118,10 @@ export class Attempt implements Stage {
       this.#write({ event: 'race_step_begins' });
     }
     return seen;
+  }
+
+  readsAll(): Promise<boolean> {
+    return this.#session.answers();
   }
 
   async hold(ms: number): Promise<void> {
@@ -150,13 +162,13 @@ export class Attempt implements Stage {
 
   async #readState(): Promise<void> {
     const { witness, timeoutMs } = this.#harness;
-    const { subject, client } = this.#session;
+    const { subject } = this.#session;
     if (!this.lines.some((line) => line.event === 'client_settled')) {
       this.#write({ event: 'client_settled', settlement: 'pending' });
     }
     witness.readMarker(this.testId);
     await witness.readState(this.testId, timeoutMs);
-    const answers = subject.alive && (await client.answers(timeoutMs));
+    const answers = subject.alive && (await this.#session.answers());
     // One process from start to end: while it is alive, it is the same.
     this.#write({ event: 'server_checked', alive: subject.alive, samePid: subject.alive, answers });
   }

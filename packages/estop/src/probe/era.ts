@@ -6,8 +6,7 @@
  */
 import { Attempt, type AttemptState } from './attempt.ts';
 import { CASE_BY_NAME } from './cases/index.ts';
-import type { CaseName } from './cases.ts';
-import type { AttemptLine } from './events.ts';
+import { CASES, type CaseName } from './cases.ts';
 import type { Harness } from './harness.ts';
 import { baselineProblem, isInvalid, judge } from './judge.ts';
 import { type AttemptResult, type EraResult, ProbeFailure } from './result.ts';
@@ -24,13 +23,7 @@ const PROCESSES = 4;
 interface Slot {
   readonly case: CaseName;
   readonly attempt: number;
-  tries: Try[];
-}
-
-interface Try {
-  readonly attempt: Attempt;
-  /** The last line before its process was ended by us; what closed later was closed by that. */
-  endedAt?: number;
+  tries: Attempt[];
 }
 
 /**
@@ -44,7 +37,7 @@ export async function runEra(harness: Harness, session: Session): Promise<() => 
   const waits = createWaits();
   let done = 0;
 
-  const start = async (slot: Slot, on: Session, alone: boolean): Promise<Try> => {
+  const start = async (slot: Slot, on: Session, alone: boolean): Promise<Attempt> => {
     const onState = (state: AttemptState): void => {
       if (state === 'done') done += 1;
       const { case: name, attempt } = slot;
@@ -57,29 +50,26 @@ export async function runEra(harness: Harness, session: Session): Promise<() => 
       waits,
       onState,
     });
-    const made: Try = { attempt };
-    slot.tries.push(made);
+    slot.tries.push(attempt);
     await attempt.run();
-    return made;
+    return attempt;
   };
 
   const startAlone = async (slot: Slot, because: string): Promise<void> => {
     harness.log.write('harness', { event: 'rerun_alone', case: slot.case, because });
     const fresh = await openSession(harness, era);
-    let made: Try | undefined;
     try {
-      made = await start(slot, fresh, true);
+      const attempt = await start(slot, fresh, true);
+      attempt.end();
     } finally {
-      const last = harness.log.lines.length;
-      if (made) made.endedAt = last;
       await fresh.close();
     }
   };
 
   const [first, ...others] = slots;
   if (first === undefined) throw new Error('estop: a run without a baseline was planned');
-  const { attempt } = await start(first, session, false);
-  const problem = baselineProblem(attempt.lines);
+  const baseline = await start(first, session, false);
+  const problem = baselineProblem(baseline.lines);
   if (problem !== undefined)
     throw new ProbeFailure(`estop probe: the baseline is broken: ${problem}`, harness.log.file);
 
@@ -94,7 +84,12 @@ export async function runEra(harness: Harness, session: Session): Promise<() => 
   for (let round = 0; round < TRIES_ALONE; round++) {
     const missed = others.filter((slot) => !isValid(slot));
     if (missed.length === 0) break;
+    const late = missed.some((slot) => slot.case === 'during_work');
+    // A control that was held before the work was, was held without knowing for how long.
+    const controls = others.filter((slot) => late && slot.case === 'held' && isValid(slot));
     await alone(missed, (slot) => startAlone(slot, 'its phase was not reached'));
+    done -= controls.length;
+    await pool(controls, (slot) => startAlone(slot, 'the work of during_work was held after it'));
   }
 
   return () => resultOf(harness, session, slots);
@@ -136,13 +131,13 @@ async function all(promises: readonly Promise<unknown>[]): Promise<void> {
 }
 
 function serverFailed(slot: Slot): boolean {
-  const lines = slot.tries.at(-1)?.attempt.lines ?? [];
+  const lines = slot.tries.at(-1)?.lines ?? [];
   return lines.some((line) => line.event === 'server_checked' && !(line.alive && line.answers));
 }
 
 function isValid(slot: Slot): boolean {
   const last = slot.tries.at(-1);
-  return last !== undefined && !isInvalid(last.attempt.lines);
+  return last !== undefined && !isInvalid(last.lines);
 }
 
 function resultOf(harness: Harness, { era, client }: Session, slots: readonly Slot[]): EraResult {
@@ -153,7 +148,7 @@ function resultOf(harness: Harness, { era, client }: Session, slots: readonly Sl
       return {
         case: name,
         attempts: own.filter(isValid).map((slot) => judgeLast(slot, blackBox)),
-        invalidPhases: own.flatMap((slot) => slot.tries).filter((made) => isInvalid(made.attempt.lines)).length,
+        invalidPhases: own.flatMap((slot) => slot.tries).filter((made) => isInvalid(made.lines)).length,
       };
     }),
   );
@@ -164,13 +159,12 @@ function resultOf(harness: Harness, { era, client }: Session, slots: readonly Sl
     transport: 'stdio',
     client: client.name,
     server: client.server,
-    cells: [...cells, ...hidden],
+    cells: [...cells, ...hidden].sort((a, b) => CASES.indexOf(a.case) - CASES.indexOf(b.case)),
   };
 }
 
 function judgeLast(slot: Slot, blackBox: boolean): AttemptResult {
-  const last = slot.tries.at(-1) as Try;
-  const counts = ({ seq, event }: AttemptLine): boolean =>
-    last.endedAt === undefined || seq <= last.endedAt || event === 'worker_started' || event === 'worker_committed';
-  return judge(last.attempt.lines.filter(counts), { blackBox });
+  const last = slot.tries.at(-1) as Attempt;
+  last.end();
+  return judge(last.lines, { blackBox });
 }

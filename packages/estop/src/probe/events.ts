@@ -67,6 +67,8 @@ export type AttemptEvent =
   | { event: 'worker_state_unreadable'; reason: string }
   | { event: 'server_checked'; alive: boolean; samePid: boolean; answers: boolean }
   | { event: 'window_ended'; windowMs: number }
+  /** The harness ends the subject's process now: what closes from here on is closed by that. */
+  | { event: 'attempt_ended' }
   // handler, through the control plane. `invocation` tells two runs of a handler for one test id apart.
   | { event: 'handler_started'; invocation: string }
   | { event: 'handler_signal'; invocation: string; reason?: string }

@@ -14,7 +14,7 @@ import {
   settledBeforeAbort,
 } from './facts/call.ts';
 import { delivered, handlerEnd, handlerEndedInTime, handlerTouchedBeforeAbort } from './facts/handler.ts';
-import { all, first, inOrder, type Lines, last, wasCancelled } from './facts/lines.ts';
+import { all, first, inOrder, type Lines, last, wasCancelled, watched } from './facts/lines.ts';
 import {
   disagreements,
   effectHappened,
@@ -25,6 +25,7 @@ import {
   unreadable,
 } from './facts/state.ts';
 import {
+  heldMs,
   jobHas,
   jobsOf,
   jobsStartedAfterAbort,
@@ -44,13 +45,14 @@ export interface JudgeOptions {
 
 /** @throws when the lines are those of no attempt, or of one whose phase was not reached */
 export function judge(unordered: Lines, { blackBox }: JudgeOptions): AttemptResult {
-  const lines = inOrder(unordered);
+  const lines = watched(inOrder(unordered));
   const started = first(lines, 'attempt_started');
   if (!started) throw new Error('estop: these lines belong to no attempt; none of them is attempt_started');
   if (isInvalid(lines)) throw new Error(`estop: ${started.testId} did not reach its phase; it has no result`);
 
   const observations = JUDGES[started.case](lines, blackBox).sort(byGrade);
   const ms = stopMs(lines);
+  const held = heldMs(lines);
   return {
     testId: started.testId,
     attempt: started.attempt,
@@ -59,6 +61,7 @@ export function judge(unordered: Lines, { blackBox }: JudgeOptions): AttemptResu
     observations,
     handlerEnd: handlerEnd(lines),
     ...(ms === undefined ? {} : { stopMs: ms }),
+    ...(held === undefined ? {} : { heldMs: held }),
   };
 }
 
@@ -73,6 +76,8 @@ export function isInvalid(lines: Lines): boolean {
 export function baselineProblem(lines: Lines): string | undefined {
   const settled = first(lines, 'client_settled');
   if (!settled || settled.settlement === 'pending') return 'the call did not settle while it was waited for';
+  const silent = last(lines, 'worker_state_unreadable');
+  if (silent && !markerFound(lines)) return `the witness could not be asked for its work: ${silent.reason}`;
   if (settled.settlement !== 'resolved') return `the call did not resolve: ${settled.detail ?? settled.settlement}`;
   if (markerFound(lines)) return undefined;
 
@@ -222,8 +227,7 @@ function answered(lines: Lines): Observation[] {
 
 /** The call got as far as its result, so its effect has to be there. A marker that was not read is said elsewhere. */
 function missingEffect(lines: Lines): string[] {
-  const missing = markerAbsent(lines) && all(lines, 'worker_committed').length === 0;
-  return missing ? ['the call had its result, and there is neither marker nor commit'] : [];
+  return markerAbsent(lines) ? ['the call had its result, and there is no marker'] : [];
 }
 
 /** A stop is confirmed only where nothing else is open; without work there is none to confirm. */

@@ -62,6 +62,10 @@ export function checkOptions(options: ProbeOptions): void {
   for (const name of options.cases ?? []) {
     if (!CASES.includes(name)) bad(`there is no case "${name}"; the cases are ${CASES.join(', ')}`);
   }
+  const { tool = DEFAULTS.tool, args = {} } = options;
+  if (tool !== DEFAULTS.tool && !/\{\{\s*work\.url\s*\}\}/.test(JSON.stringify(args))) {
+    bad(`the work of the tool "${tool}" could not come to the witness; write {{work.url}} where --args names its URL`);
+  }
   const count = (name: string, value: number | undefined, least: number): void => {
     if (value !== undefined && (!Number.isSafeInteger(value) || value < least || value > 2 ** 31 - 1)) {
       bad(`${name} must be a whole number >= ${least}, got ${value}`);

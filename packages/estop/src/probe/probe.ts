@@ -119,7 +119,7 @@ interface Opened {
   readonly notes: readonly string[];
 }
 
-/** Each era that was asked for, or that the subject turns out to offer. The first failure counts when there is none. */
+/** Each era that was asked for, or that the subject turns out to offer. When there is none, what went wrong in all of them is one failure. */
 async function openEras(harness: Harness, wanted: 'auto' | Era, ends: (() => Promise<void> | void)[]): Promise<Opened> {
   const eras: readonly Era[] = wanted === 'auto' ? ['legacy', 'modern'] : [wanted];
   const openings = await Promise.allSettled(eras.map((era) => openSession(harness, era)));
@@ -130,12 +130,25 @@ async function openEras(harness: Harness, wanted: 'auto' | Era, ends: (() => Pro
     harness.tell({ type: 'era', era, offered: openings[n]?.status === 'fulfilled' });
   }
   const failures = openings.flatMap((opening) => (opening.status === 'rejected' ? [opening.reason as unknown] : []));
-  if (sessions.length === 0) throw failures[0];
+  if (sessions.length === 0) throw oneFailure(failures);
   const notes = failures.map((failure) => {
     if (failure instanceof ProbeFailure) return `Not probed: ${failure.message.replace(/^estop probe: /, '')}.`;
     throw failure;
   });
   return { sessions, notes };
+}
+
+/** What the eras have in common is said once, and then no era is to blame for it. */
+function oneFailure(failures: readonly unknown[]): unknown {
+  const foreseen = failures.filter((failure) => failure instanceof ProbeFailure);
+  const [first] = foreseen;
+  if (first === undefined || foreseen.length < failures.length || failures.length === 1) {
+    return failures.find((failure) => !(failure instanceof ProbeFailure)) ?? first;
+  }
+  const bare = new Set(foreseen.map(({ message }) => message.replace(/ in the (legacy|modern) era/, '')));
+  const [same = ''] = bare;
+  const each = foreseen.map(({ message }) => message.replace(/^estop probe: /, '')).join('; ');
+  return new ProbeFailure(bare.size === 1 ? same : `estop probe: ${each}`, first.log);
 }
 
 /** Beside each other; all are waited for, and judged together at the end: what is late has had its time by then. */

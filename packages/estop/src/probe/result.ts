@@ -54,6 +54,8 @@ export interface AttemptResult {
   readonly handlerEnd: HandlerEnd;
   /** ms from the abort to the stop that the witness saw; absent when it saw none. */
   readonly stopMs?: number;
+  /** ms that the first job was held at its gate: to its stop, or until the gate was opened; absent without a job. */
+  readonly heldMs?: number;
 }
 
 export type CellVerdict = Grade | 'raced' | 'invalid';

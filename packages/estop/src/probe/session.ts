@@ -20,6 +20,8 @@ export interface Session {
   readonly capture: Capture;
   /** Fires when the subject has ended, or the run is interrupted: nothing more is to be waited for. */
   readonly over: AbortSignal;
+  /** Whether the server answers another request within the phase timeout; rejects when the run is interrupted. */
+  answers(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -35,15 +37,14 @@ export async function openSession(harness: Harness, era: Era): Promise<Session> 
   const over = new AbortController();
   setMaxListeners(0, over.signal);
   const interrupt = (): void => over.abort(harness.signal.reason);
-  const kill = (): void => subject.killNow();
   void subject.exited.then(() => over.abort());
   harness.signal.addEventListener('abort', interrupt);
-  process.once('exit', kill);
+  killAtExit(subject);
   if (harness.signal.aborted) interrupt();
 
   const end = async (): Promise<void> => {
     await subject.stop();
-    process.off('exit', kill);
+    leaveAtExit(subject);
     harness.signal.removeEventListener('abort', interrupt);
   };
   try {
@@ -56,6 +57,17 @@ export async function openSession(harness: Harness, era: Era): Promise<Session> 
       client,
       capture,
       over: over.signal,
+      async answers() {
+        const ended = rejectionOf(over.signal);
+        try {
+          return await Promise.race([client.answers(harness.timeoutMs), ended.promise]);
+        } catch (error) {
+          if (harness.signal.aborted) throw error;
+          return false;
+        } finally {
+          ended.forget();
+        }
+      },
       async close() {
         await client.close().catch(() => {});
         await end();
@@ -74,8 +86,10 @@ async function connected(harness: Harness, subject: Subject, era: Era, over: Abo
     throw new ProbeFailure(`estop probe: ${what}${saying(subject)}`, harness.log.file);
   };
   const ended = rejectionOf(over);
+  let doing = `could not be connected in the ${era} era`;
   try {
     const client = await Promise.race([harness.connect(subject.transport, era, timeoutMs), ended.promise]);
+    doing = 'did not list its tools';
     const tools = await Promise.race([client.listTools(harness.timeoutMs), ended.promise]);
     if (tools.includes(harness.tool)) return client;
     return fail(`the server offers no tool "${harness.tool}" (${list(tools)})`);
@@ -84,13 +98,33 @@ async function connected(harness: Harness, subject: Subject, era: Era, over: Abo
     if (subject.garbage !== undefined) {
       return fail(`the server wrote to stdout what is no MCP frame: ${JSON.stringify(subject.garbage)}`);
     }
-    // Its pipes may have closed a moment before its exit is seen.
-    const exit = await Promise.race([subject.exited, delay(EXIT_NEWS_MS, undefined, { ref: false })]);
+    // Its pipes may have closed a moment before its exit is seen. A server that was hung up on is right to exit.
+    const hungUpOn = subject.alive && subject.hungUpOn;
+    const news = delay(EXIT_NEWS_MS, undefined, { ref: false });
+    const exit = hungUpOn ? undefined : await Promise.race([subject.exited, news]);
     if (exit) return fail(`the server ended ${how(exit)} before it was connected`);
-    return fail(`the server could not be connected in the ${era} era within ${timeoutMs} ms: ${short(error)}`);
+    if (!subject.spoke) return fail(`the server did not answer within ${timeoutMs} ms in the ${era} era`);
+    return fail(`the server ${doing}: ${short(error)}`);
   } finally {
     ended.forget();
   }
+}
+
+const atExit = new Set<Subject>();
+
+/** One listener for all: however many there are, that is no leak. */
+function killAtExit(subject: Subject): void {
+  if (atExit.size === 0) process.on('exit', killAll);
+  atExit.add(subject);
+}
+
+function leaveAtExit(subject: Subject): void {
+  atExit.delete(subject);
+  if (atExit.size === 0) process.off('exit', killAll);
+}
+
+function killAll(): void {
+  for (const subject of atExit) subject.killNow();
 }
 
 /** A rejection when the signal fires, paired with the way to stop listening for it. */

@@ -33,6 +33,10 @@ export interface Subject {
   /** Settles when the process has ended, in whichever way. */
   readonly exited: Promise<Exit>;
   readonly transport: SubjectTransport;
+  /** The client closed the connection before the server did: an exit after that may be what a server owes to that. */
+  readonly hungUpOn: boolean;
+  /** It has written a frame. */
+  readonly spoke: boolean;
   /** The first thing on its stdout that was no frame, for an error's sentence. */
   readonly garbage: string | undefined;
   /** The end of what it wrote to stderr, for an error's sentence. */
@@ -67,6 +71,8 @@ export async function startSubject({ command, env, era, log, capture }: SubjectO
   let stopping: Promise<void> | undefined;
   let expected = false;
   let alive = true;
+  let hungUpOn = false;
+  let spoke = false;
   let garbage: string | undefined;
   let stderrTail = '';
   let stderrLines = 0;
@@ -79,9 +85,18 @@ export async function startSubject({ command, env, era, log, capture }: SubjectO
     });
   });
 
-  const transport = pipeTransport(child, capture, (text) => {
-    garbage ??= text;
-    log.write('wire', { event: 'not_json', text });
+  const transport = pipeTransport(child, {
+    onFrame(direction, frame) {
+      spoke ||= direction === 'to-client';
+      capture.seen(direction, frame);
+    },
+    onHangUp() {
+      hungUpOn = true;
+    },
+    onGarbage(text) {
+      garbage ??= text;
+      log.write('wire', { event: 'not_json', text });
+    },
   });
 
   const stderr = splitLines(MAX_TEXT, (text) => {
@@ -122,6 +137,12 @@ export async function startSubject({ command, env, era, log, capture }: SubjectO
     get alive() {
       return alive;
     },
+    get hungUpOn() {
+      return hungUpOn;
+    },
+    get spoke() {
+      return spoke;
+    },
     get garbage() {
       return garbage;
     },
@@ -158,8 +179,16 @@ function spawned(command: readonly string[], env: SubjectOptions['env'], log: Lo
   });
 }
 
+interface Ears {
+  /** Told of each frame before it goes on. */
+  onFrame(direction: 'to-server' | 'to-client', frame: object): void;
+  /** The client closes, and the server had not. */
+  onHangUp(): void;
+  onGarbage(text: string): void;
+}
+
 /** Frames are lines of JSON. A line that is none goes to `onGarbage`, and the connection lives on. */
-function pipeTransport(child: Child, capture: Capture, onGarbage: (text: string) => void): SubjectTransport {
+function pipeTransport(child: Child, { onFrame, onHangUp, onGarbage }: Ears): SubjectTransport {
   let closed = false;
   const transport: SubjectTransport = {
     async start() {
@@ -168,10 +197,11 @@ function pipeTransport(child: Child, capture: Capture, onGarbage: (text: string)
     // Does not wait for the pipe to drain: a subject that reads nothing must not hold the harness.
     async send(message) {
       if (!child.stdin.writable) throw new Error('the stdin of the subject is closed');
-      capture.seen('to-server', message);
+      onFrame('to-server', message);
       child.stdin.write(`${JSON.stringify(message)}\n`);
     },
     async close() {
+      if (!closed) onHangUp();
       child.stdin.end();
       onClose();
     },
@@ -187,7 +217,7 @@ function pipeTransport(child: Child, capture: Capture, onGarbage: (text: string)
   const stdout = splitLines(MAX_FRAME, (line) => {
     const frame = parseFrame(line);
     if (frame === undefined) return onGarbage(line.slice(0, MAX_TEXT));
-    capture.seen('to-client', frame);
+    onFrame('to-client', frame);
     try {
       if (!closed) transport.onmessage?.(frame as never);
     } catch (error) {

@@ -59,16 +59,27 @@ export function notVisibleCell(name: CaseName): Cell {
 }
 
 /**
- * The attempts of `during_work` in the light of their control: when work that nobody cancels does not survive, or no
- * control was judged, a stop that was seen need not come from the cancel. A leak stays a leak.
+ * The attempts of `during_work` in the light of their control: when work that nobody cancels does not survive, was
+ * held no longer than the work that stopped, or was not judged, a stop that was seen need not come from the cancel.
+ * A leak stays a leak.
  */
 export function withControl(duringWork: readonly AttemptResult[], held: readonly AttemptResult[]): AttemptResult[] {
-  if (held.length > 0 && held.every(({ grade }) => grade === 'as expected')) return [...duringWork];
-  const shows =
-    held.length > 0
-      ? 'The control did not come out as expected: work at the same gate, without a cancel.'
-      : 'The control was not judged: work at the same gate, without a cancel.';
-  return duringWork.map((attempt) => withoutConfirmation(attempt, observe('control-failed', { shows })));
+  return duringWork.map((attempt) => {
+    const problem = problemOfControl(held, attempt.heldMs);
+    return problem === undefined
+      ? attempt
+      : withoutConfirmation(attempt, observe('control-failed', { shows: problem }));
+  });
+}
+
+function problemOfControl(held: readonly AttemptResult[], stoppedAfterMs = 0): string | undefined {
+  const control = 'work at the same gate, without a cancel';
+  if (held.length === 0) return `The control was not judged: ${control}.`;
+  if (held.some(({ grade }) => grade !== 'as expected')) return `The control did not come out as expected: ${control}.`;
+  if (held.some(({ heldMs = 0 }) => heldMs <= stoppedAfterMs)) {
+    return `The control was held no longer than the work that was seen to stop: ${control}.`;
+  }
+  return undefined;
 }
 
 function withoutConfirmation(attempt: AttemptResult, because: Observation): AttemptResult {

@@ -1,4 +1,7 @@
-/** Cancelled after the effect and before the answer. What is waited for is that the handler was told. */
+/**
+ * Cancelled after the effect and before the answer. What is waited for is that the handler was told; of a black box,
+ * that the server has read the cancel: an answer let go before that would cross it, and pass for noise.
+ */
 import type { AttemptLine } from '../events.ts';
 import { type Case, requireEvent } from './case.ts';
 
@@ -11,7 +14,8 @@ export const afterCommit: Case = {
     await requireEvent(stage, stage.blackBox ? 'worker_committed' : 'handler_got_result');
   },
   async observe(stage) {
-    await stage.cancel(stage.blackBox ? cancelCrossed : handlerTold);
+    const seen = await stage.cancel(stage.blackBox ? cancelCrossed : handlerTold);
+    if (seen && stage.blackBox) await stage.readsAll();
   },
 };
 

@@ -23,7 +23,7 @@ export interface Stage {
   readonly waits: Waits;
   /** Opens gates, for good. */
   open(...gates: Gate[]): void;
-  /** Whether such a line comes within the phase timeout; false at once when the server's process has ended. */
+  /** Whether such a line comes within the phase timeout; false soon when the server's process has ended. */
   sees(matches: (line: AttemptLine) => boolean): Promise<boolean>;
   /** Whether the call settles within the phase timeout. */
   settles(): Promise<boolean>;
@@ -31,6 +31,8 @@ export interface Stage {
   abort(): void;
   /** Aborts and waits, gates shut, until the stop is seen; when it is not, what follows is the race step. */
   cancel(stopped: (line: AttemptLine) => boolean): Promise<boolean>;
+  /** Whether the server answers another request within the phase timeout, and so has read all that came before it. */
+  readsAll(): Promise<boolean>;
   /** Time passes; for the control and for nothing else. */
   hold(ms: number): Promise<void>;
 }

@@ -6,16 +6,21 @@ export const duringWork: Case = {
   name: 'during_work',
   watches: true,
   async establish(stage) {
-    stage.open('before_work');
-    await requireEvent(stage, 'worker_started');
+    stage.waits.begin(stage);
+    try {
+      stage.open('before_work');
+      await requireEvent(stage, 'worker_started');
+    } catch (error) {
+      stage.waits.over(stage, 0, false);
+      throw error;
+    }
   },
   async observe(stage) {
-    const waited = stage.waits.begin();
     let stopped = false;
     try {
       stopped = await stage.cancel(({ event }) => event === 'worker_stopped');
     } finally {
-      waited(workAgeMs(stage.lines), stopped);
+      stage.waits.over(stage, workAgeMs(stage.lines), stopped);
     }
     // The work can end before its handler has said that it was told; it is given the bound to say so.
     if (stopped && !stage.blackBox) {

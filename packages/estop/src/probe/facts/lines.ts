@@ -15,6 +15,17 @@ export function inOrder(lines: Lines): Lines {
   return [...lines].sort((a, b) => a.seq - b.seq);
 }
 
+/**
+ * Without what the harness itself has brought about by ending the subject: after that, only work that starts or
+ * commits is news.
+ */
+export function watched(lines: Lines): Lines {
+  const end = first(lines, 'attempt_ended')?.seq ?? NEVER;
+  const isNews = ({ event }: AttemptLine): boolean =>
+    event === 'worker_started' || event === 'worker_granted' || event === 'worker_committed';
+  return lines.filter((line) => line.seq <= end || isNews(line));
+}
+
 export function all<Name extends EventName>(lines: Lines, event: Name): Line<Name>[] {
   return lines.filter((line): line is Line<Name> => line.event === event);
 }

@@ -72,3 +72,12 @@ export function stopMs(lines: Lines): number | undefined {
   if (!abort || !stop) return undefined;
   return Math.round(Number(BigInt(stop.at) - BigInt(abort.at)) / 1e5) / 10;
 }
+
+/** ms for which the first job was held: from its start to its stop, or until its gate was opened; with one decimal. */
+export function heldMs(lines: Lines): number | undefined {
+  const start = first(lines, 'worker_started');
+  const stop = all(lines, 'worker_stopped').find(({ job }) => job === start?.job);
+  const end = stop ?? all(lines, 'gate_opened').find(({ gate }) => gate === 'allow_commit');
+  if (!start || !end) return undefined;
+  return Math.max(0, Math.round(Number(BigInt(end.at) - BigInt(start.at)) / 1e5) / 10);
+}

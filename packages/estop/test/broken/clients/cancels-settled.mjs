@@ -1,0 +1,23 @@
+/** Broken: the client does not let go of the caller's signal when a call has settled, and still sends its cancel. */
+import { connectSdkV2 } from '../../../dist/probe/client.js';
+import { between } from './wrap.mjs';
+
+export const connect = async (transport, era, timeoutMs) => {
+  const ids = new Map();
+  const watched = between(transport, (message, forward) => {
+    if (message.method === 'tools/call') ids.set(message.params.arguments.test_id, message.id);
+    return forward(message);
+  });
+  const inner = await connectSdkV2(watched, era, timeoutMs);
+  return {
+    ...inner,
+    async call(tool, args, signal) {
+      const result = await inner.call(tool, args, signal);
+      signal.addEventListener('abort', () => {
+        const params = { requestId: ids.get(args.test_id), reason: 'the caller has lost interest' };
+        void transport.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
+      });
+      return result;
+    },
+  };
+};

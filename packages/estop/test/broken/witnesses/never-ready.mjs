@@ -1,0 +1,2 @@
+/** Broken: ends before it listens. */
+process.exit(9);

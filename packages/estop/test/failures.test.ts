@@ -1,0 +1,72 @@
+/** Runs of the command that cannot be made: each ends soon, with 3 and one clear sentence, and leaves nothing running. */
+import { describe, expect, test } from 'vitest';
+import { type Ended, withCli } from './broken/cli.ts';
+import { server } from './broken/run.ts';
+
+const node = (script: string): string[] => [process.execPath, '-e', script];
+const failed = (command: readonly string[], ...options: string[]): Promise<Ended> =>
+  withCli(['--json', '--timeout', '1000', ...options], command, ({ ended }) => ended);
+
+/** All of stderr: the sentence, and where the log is. */
+const said = (sentence: string): RegExp => new RegExp(`^estop probe: ${sentence}\nestop probe: the log is .+\n$`);
+
+const REFUSES = `require('node:readline').createInterface(process.stdin).on('line', (line) => {
+  const { id } = JSON.parse(line);
+  const error = { code: -32600, message: 'go away' };
+  if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, error }));
+})`;
+
+const FAILURES: [what: string, command: readonly string[], sentence: string, options?: string[]][] = [
+  ['an unknown command', ['no-such-server'], 'cannot start "no-such-server": no such command'],
+  [
+    'garbage on stdout instead of MCP',
+    node('console.log("Server listening on 3000"); setInterval(() => {}, 1000)'),
+    'the server wrote to stdout what is no MCP frame: "Server listening on 3000"',
+  ],
+  [
+    'death during initialize',
+    node('process.stdin.once("data", () => { console.error("no database"); process.exit(7) })'),
+    'the server ended with code 7 before it was connected; its stderr ends: no database',
+  ],
+  ['no answer at all', node('setInterval(() => {}, 1000)'), 'the server did not answer within 3000 ms'],
+  [
+    'no answer at all, in the era that was asked for',
+    node('setInterval(() => {}, 1000)'),
+    'the server did not answer within 3000 ms in the modern era',
+    ['--era', 'modern'],
+  ],
+  [
+    'an answer that is a refusal, in each era its own',
+    node(REFUSES),
+    'the server could not be connected in the legacy era: .*go away; ' +
+      'the server could not be connected in the modern era: .+',
+  ],
+  [
+    'no such tool',
+    server('sound'),
+    'the server offers no tool "slow" \\(it offers slow_marker\\)',
+    ['--tool', 'slow', '--args', '{"url":"{{work.url}}"}'],
+  ],
+  [
+    'a broken baseline',
+    server('does-nothing'),
+    'the baseline is broken: the call resolved, and no marker appeared: the work did not come to the witness',
+  ],
+];
+
+describe.concurrent('one sentence, and 3, for', () => {
+  test.for(FAILURES)('%s', async ([, command, sentence, options = []], { expect }) => {
+    const { code, stdout, stderr, ms, left } = await failed(command, ...options);
+    expect(stderr).toMatch(said(sentence));
+    expect(stdout).toBe('');
+    expect(code).toBe(3);
+    expect(left).toEqual([]);
+    expect(ms).toBeLessThan(15_000);
+  });
+
+  test('arguments that do not name the work, before anything is started', async () => {
+    const { code, stderr } = await failed(server('black-box'), '--tool', 'fetch_url', '--args', '{"url":"x"}');
+    expect(stderr).toMatch(/^estop probe: the work of the tool "fetch_url" .+\{\{work\.url\}\}.+\n$/);
+    expect(code).toBe(3);
+  });
+});
