@@ -1,0 +1,26 @@
+/**
+ * One call that nobody cancels and whose handler never comes back: is its caller ever answered?
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import type { HungCall } from './claims.ts';
+
+/** ms; the protected servers give the call 500. */
+const WATCH_MS = 5_000;
+
+export async function hungCall(file: string): Promise<HungCall> {
+  const client = new Client({ name: 'demo', version: '1.0.0' });
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [file], stderr: 'ignore' }));
+  const watch = new AbortController();
+  const answered = client.callTool({ name: 'hang' }, { signal: watch.signal }).then(
+    (result): HungCall => (result.isError === true ? 'answered at its deadline' : 'never answered'),
+    (): HungCall => 'never answered',
+  );
+  try {
+    return await Promise.race([answered, delay(WATCH_MS, 'never answered' as const, { signal: watch.signal })]);
+  } finally {
+    watch.abort();
+    await client.close();
+  }
+}

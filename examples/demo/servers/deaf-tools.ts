@@ -1,0 +1,12 @@
+/**
+ * The tools of three of the servers, each of them deaf: what its handler does not do about its signal, nobody does.
+ * They are in a module of their own so that they can be run in a thread as they are.
+ */
+import { slowMarker } from 'estop/kit';
+
+export const slow = slowMarker({ onSignal: 'ignore' });
+
+/** Never comes back, as a load that is stuck. */
+export async function hang(): Promise<never> {
+  return new Promise(() => {});
+}
