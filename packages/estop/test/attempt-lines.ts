@@ -4,7 +4,7 @@
  * `attempt('during_work')` begins it and establishes its phase; `watched()` ends it with all that is read at its end.
  * Nothing is added that was not asked for: what a test leaves out was not seen.
  */
-import type { CaseName, Gate } from '../src/probe/cases.ts';
+import type { CaseName, Gate } from '../src/probe/cases/table.ts';
 import type {
   AttemptEvent,
   AttemptLine,
@@ -14,7 +14,7 @@ import type {
   WireFrame,
   WireId,
 } from '../src/probe/events.ts';
-import { judge } from '../src/probe/judge.ts';
+import { judge } from '../src/probe/judge/judge.ts';
 import type { AttemptResult, ObservationName } from '../src/probe/result.ts';
 
 export const WINDOW_MS = 2_000;

@@ -5,7 +5,7 @@
  */
 import type { ProbeParts } from 'estop/probe';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { CaseName } from '../src/probe/cases.ts';
+import type { CaseName } from '../src/probe/cases/table.ts';
 import type { ProbeOptions } from '../src/probe/options.ts';
 import type { CellVerdict, ObservationName } from '../src/probe/result.ts';
 import { AMPLE, cell, client, ERAS, observations, probe, type Run, SHORT, server, witness } from './broken/run.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createCapture, newTestId } from '../src/probe/capture.ts';
 import type { Log } from '../src/probe/log.ts';
+import { createCapture, newTestId } from '../src/probe/subject/capture.ts';
 import { tempLog } from './probe-fixture.ts';
 
 function start() {

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { newTestId } from '../src/probe/capture.ts';
 import { startControlPlane } from '../src/probe/control-plane.ts';
+import { newTestId } from '../src/probe/subject/capture.ts';
 import { events, seen, send, statusOf, tempLog } from './probe-fixture.ts';
 
 async function start() {

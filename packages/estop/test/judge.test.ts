@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AttemptEvent, AttemptLine, Source } from '../src/probe/events.ts';
-import { baselineProblem, isInvalid, judge } from '../src/probe/judge.ts';
-import { byGrade, inWords, OBSERVATIONS, worstGrade } from '../src/probe/observations.ts';
+import { baselineProblem, isInvalid, judge } from '../src/probe/judge/judge.ts';
+import { byGrade, inWords, OBSERVATIONS, worstGrade } from '../src/probe/judge/observations.ts';
 import { GRADES } from '../src/probe/result.ts';
 import { Attempt, attempt, blackBoxAttempt, names } from './attempt-lines.ts';
 

@@ -5,11 +5,11 @@ import { InMemoryTransport, McpServer } from '@modelcontextprotocol/server';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startWitness } from '../dist/probe/witness/witness.js';
 import { type SlowMarkerOptions, slowMarker, slowMarkerTool } from '../src/kit/index.ts';
-import { createCapture, newTestId } from '../src/probe/capture.ts';
-import { connectSdkV2 } from '../src/probe/client.ts';
 import { startControlPlane } from '../src/probe/control-plane.ts';
 import type { AttemptEvent, Era } from '../src/probe/events.ts';
-import { startSubject } from '../src/probe/subject.ts';
+import { createCapture, newTestId } from '../src/probe/subject/capture.ts';
+import { connectSdkV2 } from '../src/probe/subject/client.ts';
+import { startSubject } from '../src/probe/subject/subject.ts';
 import { seen, tempDir, tempLog, WAIT_MS } from './probe-fixture.ts';
 
 type OnSignal = SlowMarkerOptions['onSignal'];

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createCapture, newTestId } from '../src/probe/capture.ts';
 import type { RunLine } from '../src/probe/events.ts';
 import type { Log } from '../src/probe/log.ts';
 import { ProbeFailure } from '../src/probe/result.ts';
-import { startSubject } from '../src/probe/subject.ts';
+import { createCapture, newTestId } from '../src/probe/subject/capture.ts';
+import { startSubject } from '../src/probe/subject/subject.ts';
 import { tempLog } from './probe-fixture.ts';
 
 /** Starts a Node script as a subject. Each frame that it is sent is one line of its stdin. */

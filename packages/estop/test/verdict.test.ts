@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { observe, worstGrade } from '../src/probe/observations.ts';
+import { observe, worstGrade } from '../src/probe/judge/observations.ts';
+import { unknownsOf } from '../src/probe/judge/unknowns.ts';
+import { cellOf, cellsOf, notVisibleCell, verdictOf, withControl } from '../src/probe/judge/verdict.ts';
 import { type AttemptResult, GRADES, type Grade, type Observation, type ObservationName } from '../src/probe/result.ts';
-import { unknownsOf } from '../src/probe/unknowns.ts';
-import { cellOf, cellsOf, notVisibleCell, verdictOf, withControl } from '../src/probe/verdict.ts';
 
 /** The result of an attempt with these observations; without any, as expected. */
 function result(attempt: number, ...seen: (ObservationName | Observation)[]): AttemptResult {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startWitness, type Witness, type WitnessOptions } from '../dist/probe/witness/witness.js';
-import { newTestId } from '../src/probe/capture.ts';
+import { newTestId } from '../src/probe/subject/capture.ts';
 import { events, seen, send, statusOf, tempDir, tempLog, WAIT_MS } from './probe-fixture.ts';
 
 async function start(options: Partial<WitnessOptions> = {}) {

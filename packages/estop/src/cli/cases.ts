@@ -2,7 +2,7 @@
  * `estop cases`: what the probe can ask, one row a case.
  */
 import type { Command } from 'commander';
-import { CASE_TABLE, CASES } from '../probe/cases.ts';
+import { CASE_TABLE, CASES } from '../probe/cases/table.ts';
 import { type Column, table } from '../report/table.ts';
 import { colorsFor, widthOf } from './streams.ts';
 

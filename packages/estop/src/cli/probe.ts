@@ -5,7 +5,7 @@
  * started. Decides nothing itself: the verdicts are the probe's, the exit code is the report's.
  */
 import type { Command } from 'commander';
-import type { CaseName } from '../probe/cases.ts';
+import type { CaseName } from '../probe/cases/table.ts';
 import type { Era } from '../probe/events.ts';
 import { DEFAULTS, type ProbeOptions } from '../probe/options.ts';
 import { ProbeFailure, type ProbeResult } from '../probe/result.ts';

@@ -1,7 +1,7 @@
 /**
  * Reads the values of options: each reader returns a value that fits, or throws the one sentence that says why not.
  */
-import { CASES, type CaseName } from '../probe/cases.ts';
+import { CASES, type CaseName } from '../probe/cases/table.ts';
 import type { Era } from '../probe/events.ts';
 
 /** A mistake in how the command was called: one sentence for stderr, exit code 3. */

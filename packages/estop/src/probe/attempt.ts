@@ -5,13 +5,13 @@
  * out depends on how long something took, except that it came within the bound or not.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { newTestId } from './capture.ts';
 import { type Case, InvalidPhase, type Stage } from './cases/case.ts';
-import type { Gate } from './cases.ts';
+import type { Gate } from './cases/table.ts';
+import type { Waits } from './cases/waits.ts';
 import type { AttemptEvent, AttemptLine } from './events.ts';
 import type { Harness } from './harness.ts';
-import type { Session } from './session.ts';
-import type { Waits } from './waits.ts';
+import { newTestId } from './subject/capture.ts';
+import type { Session } from './subject/session.ts';
 
 const NEWS_OF_DEATH_MS = 500;
 

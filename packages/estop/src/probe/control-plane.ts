@@ -14,7 +14,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Checkpoint, Gate } from './cases.ts';
+import type { Checkpoint, Gate } from './cases/table.ts';
 import type { AttemptEvent } from './events.ts';
 import type { Log } from './log.ts';
 

@@ -6,13 +6,13 @@
  */
 import { Attempt, type AttemptState } from './attempt.ts';
 import { CASE_BY_NAME } from './cases/index.ts';
-import { CASES, type CaseName } from './cases.ts';
+import { CASES, type CaseName } from './cases/table.ts';
+import { createWaits } from './cases/waits.ts';
 import type { Harness } from './harness.ts';
-import { baselineProblem, isInvalid, judge } from './judge.ts';
+import { baselineProblem, isInvalid, judge } from './judge/judge.ts';
+import { cellsOf, notVisibleCell } from './judge/verdict.ts';
 import { type AttemptResult, type EraResult, ProbeFailure } from './result.ts';
-import { openSession, type Session } from './session.ts';
-import { cellsOf, notVisibleCell } from './verdict.ts';
-import { createWaits } from './waits.ts';
+import { openSession, type Session } from './subject/session.ts';
 
 /** How often an attempt whose phase was not reached is made again, alone. */
 const TRIES_ALONE = 2;

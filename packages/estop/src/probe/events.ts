@@ -4,7 +4,7 @@
  * A line says what was seen, by whom and in which order; it never says what that means. Verdicts are computed from
  * these lines alone (`judge.ts`), so whoever has the log can compute them again.
  */
-import type { CaseName, Checkpoint, Gate } from './cases.ts';
+import type { CaseName, Checkpoint, Gate } from './cases/table.ts';
 
 /** `legacy`: protocol revisions up to 2025-11-25. `modern`: 2026-07-28. */
 export type Era = 'legacy' | 'modern';

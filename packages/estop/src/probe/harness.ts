@@ -1,11 +1,11 @@
 /**
  * What all attempts of a run share: the log, the control plane, the witness, and what was asked for.
  */
-import type { CaseName } from './cases.ts';
-import type { ConnectClient } from './client.ts';
+import type { CaseName } from './cases/table.ts';
 import type { ControlPlane } from './control-plane.ts';
 import type { Log } from './log.ts';
 import type { Progress } from './options.ts';
+import type { ConnectClient } from './subject/client.ts';
 import type { Witness } from './witness/witness.ts';
 
 export interface Harness {

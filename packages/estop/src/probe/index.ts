@@ -1,7 +1,7 @@
 /**
  * `estop/probe`: the probe as a function, for those who want its result and not its terminal.
  */
-export { CASE_TABLE, CASES, type CaseName } from './cases.ts';
+export { CASE_TABLE, CASES, type CaseName } from './cases/table.ts';
 export type { Era } from './events.ts';
 export { DEFAULTS, type ProbeOptions, type Progress } from './options.ts';
 export { type ProbeParts, probeServer } from './probe.ts';

@@ -1,7 +1,7 @@
 /**
  * What a run is asked to do, with its defaults, and what it tells while it works.
  */
-import { CASES, type CaseName } from './cases.ts';
+import { CASES, type CaseName } from './cases/table.ts';
 import type { Era } from './events.ts';
 
 export const DEFAULTS = {

@@ -6,18 +6,18 @@
  */
 import { setMaxListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { CASES, type CaseName } from './cases.ts';
-import { type ConnectClient, connectSdkV2 } from './client.ts';
+import { CASES, type CaseName } from './cases/table.ts';
 import { startControlPlane } from './control-plane.ts';
 import { runEra } from './era.ts';
 import type { Era } from './events.ts';
 import type { Harness } from './harness.ts';
+import { unknownsOf } from './judge/unknowns.ts';
 import { openLog } from './log.ts';
 import { checkOptions, DEFAULTS, type ProbeOptions } from './options.ts';
 import { type EraResult, ProbeFailure, type ProbeResult } from './result.ts';
 import { makeRunDir } from './run-dir.ts';
-import { openSession, type Session } from './session.ts';
-import { unknownsOf } from './unknowns.ts';
+import { type ConnectClient, connectSdkV2 } from './subject/client.ts';
+import { openSession, type Session } from './subject/session.ts';
 import { startWitness } from './witness/witness.ts';
 
 /** What else a run can be made with; for clients other than the official one, and for witnesses that lie. */

@@ -1,7 +1,7 @@
 /**
  * What a run comes to: the shapes that the probe returns, the reports print and `--json` writes.
  */
-import type { CaseName, ExpectedOutcome } from './cases.ts';
+import type { CaseName, ExpectedOutcome } from './cases/table.ts';
 import type { Era } from './events.ts';
 
 /** The boundaries' sides, from the caller to the work. */

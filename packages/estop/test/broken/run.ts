@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Cell, type EraResult, type ProbeParts, type ProbeResult, probeServer } from 'estop/probe';
 import { expect, vi } from 'vitest';
-import type { CaseName } from '../../src/probe/cases.ts';
+import type { CaseName } from '../../src/probe/cases/table.ts';
 import type { AttemptLine, Era, LogLine } from '../../src/probe/events.ts';
-import { judge } from '../../src/probe/judge.ts';
+import { judge } from '../../src/probe/judge/judge.ts';
+import { cellsOf } from '../../src/probe/judge/verdict.ts';
 import type { ProbeOptions } from '../../src/probe/options.ts';
 import type { ObservationName } from '../../src/probe/result.ts';
-import { cellsOf } from '../../src/probe/verdict.ts';
 
 // A wait in a run is bounded by the run; this is for a machine that has a lot to do beside it.
 vi.setConfig({ testTimeout: 90_000 });

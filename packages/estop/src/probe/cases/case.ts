@@ -1,9 +1,10 @@
 /**
  * What a case is: a phase to establish, and what to do and to wait for once it is; on a stage that does it.
  */
-import type { CaseName, Gate } from '../cases.ts';
+
 import type { AttemptLine } from '../events.ts';
-import type { Waits } from '../waits.ts';
+import type { CaseName, Gate } from './table.ts';
+import type { Waits } from './waits.ts';
 
 export interface Case {
   readonly name: CaseName;

@@ -1,5 +1,5 @@
 /** The cases by their names. */
-import type { CaseName } from '../cases.ts';
+
 import { afterCommit } from './after-commit.ts';
 import { afterSettle } from './after-settle.ts';
 import { baseline } from './baseline.ts';
@@ -7,6 +7,7 @@ import { beforeWork } from './before-work.ts';
 import type { Case } from './case.ts';
 import { duringWork } from './during-work.ts';
 import { held } from './held.ts';
+import type { CaseName } from './table.ts';
 
 export const CASE_BY_NAME: Readonly<Record<CaseName, Case>> = {
   baseline,

@@ -6,11 +6,11 @@
  */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Era } from '../events.ts';
+import type { Harness } from '../harness.ts';
+import { ProbeFailure } from '../result.ts';
 import { type Capture, createCapture } from './capture.ts';
 import type { ProbeClient } from './client.ts';
-import type { Era } from './events.ts';
-import type { Harness } from './harness.ts';
-import { ProbeFailure } from './result.ts';
 import { type Exit, type Subject, startSubject } from './subject.ts';
 
 export interface Session {

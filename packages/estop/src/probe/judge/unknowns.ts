@@ -3,9 +3,9 @@
  *
  * Promises that no unknown is dropped because something worse was seen beside it. Does not say what to do about it.
  */
-import { CASE_TABLE } from './cases.ts';
+import { CASE_TABLE } from '../cases/table.ts';
+import type { Cell, EraResult, Observation, Unknown } from '../result.ts';
 import { OBSERVATIONS } from './observations.ts';
-import type { Cell, EraResult, Observation, Unknown } from './result.ts';
 
 type Seen = Pick<EraResult, 'era' | 'revision' | 'transport' | 'cells'>;
 

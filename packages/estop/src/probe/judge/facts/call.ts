@@ -3,7 +3,7 @@
  *
  * An id is compared with its type, as the protocol does, except where said. Does not say what a server made of a frame.
  */
-import type { WireId } from '../events.ts';
+import type { WireId } from '../../events.ts';
 import {
   afterAbort,
   all,

@@ -5,8 +5,8 @@
  * follows back to it. A frame of no attempt is not logged. Does not change, hold or validate a frame.
  */
 import { randomBytes } from 'node:crypto';
-import type { WireFrame, WireId } from './events.ts';
-import type { Log } from './log.ts';
+import type { WireFrame, WireId } from '../events.ts';
+import type { Log } from '../log.ts';
 
 export interface Capture {
   /** Makes a test id known, before the call that carries it is sent. */

@@ -4,9 +4,9 @@
  * Promises a verdict that does not depend on the order in which attempts are given, and never green beside something
  * unknown or without a control that survived. Does not weigh: one attempt that leaked among a hundred is not forgotten.
  */
-import { CASES, type CaseName } from './cases.ts';
+import { CASES, type CaseName } from '../cases/table.ts';
+import type { AttemptResult, Cell, CellVerdict, Grade, Observation } from '../result.ts';
 import { byGrade, inWords, OBSERVATIONS, observe, worstGrade } from './observations.ts';
-import type { AttemptResult, Cell, CellVerdict, Grade, Observation } from './result.ts';
 
 /** The attempts of one case that reached their phase, and how many did not. */
 export interface JudgedCase {

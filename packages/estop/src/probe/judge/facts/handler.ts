@@ -3,7 +3,7 @@
  *
  * A handler's word is the word of the code under test. A black box tells nothing, and nothing is not a good sign.
  */
-import type { HandlerEnd } from '../result.ts';
+import type { HandlerEnd } from '../../result.ts';
 import { all, beforeAbort, first, inTime, type Lines } from './lines.ts';
 
 /** A handler had the signal before the first gate was opened after the abort. */

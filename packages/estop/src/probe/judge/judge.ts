@@ -5,7 +5,8 @@
  * that was not seen. Give it all lines of the test id up to the end of the run: a start or a commit that came late
  * revokes. Does not say why a stop was lost, and does not judge attempts whose phase was not reached.
  */
-import { CASE_TABLE, type CaseName } from './cases.ts';
+import { CASE_TABLE, type CaseName } from '../cases/table.ts';
+import type { AttemptResult, Observation } from '../result.ts';
 import {
   answeredAfterCancel,
   cancelAfterSettle,
@@ -36,7 +37,6 @@ import {
   stoppedInTime,
 } from './facts/work.ts';
 import { byGrade, observe, worstGrade } from './observations.ts';
-import type { AttemptResult, Observation } from './result.ts';
 
 export interface JudgeOptions {
   /** The subject's handler tells nothing; that it had a signal can then not be known. */

@@ -4,7 +4,7 @@
  * Promises the same sentences to every report, in plain words. Gives no cause: an observation says what was seen and
  * what was not, and `lookNext` is a place to look at, not a finding.
  */
-import { GRADES, type Grade, type Observation, type ObservationName, type Place } from './result.ts';
+import { GRADES, type Grade, type Observation, type ObservationName, type Place } from '../result.ts';
 
 export const OBSERVATIONS: Readonly<Record<ObservationName, Observation>> = {
   'stop-confirmed': {

@@ -3,7 +3,7 @@
  *
  * A state that was not read is a clause of its own, never a default.
  */
-import type { JobState } from '../events.ts';
+import type { JobState } from '../../events.ts';
 import { all, first, type Line, type Lines, last } from './lines.ts';
 import { jobHas, jobsOf } from './work.ts';
 

@@ -3,7 +3,7 @@
  *
  * Order is that of `seq`, in which the harness came to know; times are not compared here.
  */
-import type { AttemptEvent, AttemptLine } from '../events.ts';
+import type { AttemptEvent, AttemptLine } from '../../events.ts';
 
 export type EventName = AttemptEvent['event'];
 export type Line<Name extends EventName> = Extract<AttemptLine, { event: Name }>;

@@ -7,10 +7,10 @@
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import type { Era } from '../events.ts';
+import type { Log } from '../log.ts';
+import { ProbeFailure } from '../result.ts';
 import type { Capture } from './capture.ts';
-import type { Era } from './events.ts';
-import type { Log } from './log.ts';
-import { ProbeFailure } from './result.ts';
 
 /** The shape of an MCP SDK v2 `Transport`. */
 export interface SubjectTransport {

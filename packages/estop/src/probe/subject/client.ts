@@ -7,7 +7,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Client, ProtocolError, SdkError, SdkErrorCode, type Transport } from '@modelcontextprotocol/client';
-import type { Era } from './events.ts';
+import type { Era } from '../events.ts';
 import type { SubjectTransport } from './subject.ts';
 
 export interface ProbeClient {
