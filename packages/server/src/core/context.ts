@@ -1,8 +1,6 @@
 /**
  * What a function that runs for a call can see of it, wherever it runs: here, or in a thread of its own.
  */
-import type { Progress } from './work/thread-protocol.ts';
-
 export interface CallContext {
   /** Fires when the call is stopped, with a `StopReason`. Never fires on normal completion. */
   readonly signal: AbortSignal;
@@ -18,4 +16,9 @@ export interface CallContext {
   readonly extra: CallContext;
 }
 
-export type { Progress };
+/** As `notifications/progress` has it: `progress` grows, `total` may be unknown. */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}

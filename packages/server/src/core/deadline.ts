@@ -3,6 +3,7 @@
  *
  * A deadline ends the caller's wait and starts the stop. It does not end the work by itself: that is the ladder's part.
  */
+import { inspect } from 'node:util';
 import { type Clock, LONGEST_TIMER_MS, type TimerHandle } from './clock.ts';
 
 /** The environment's word on every tool of a process, in ms. */
@@ -76,5 +77,5 @@ export class Deadline {
 }
 
 function show(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value.slice(0, 50)) : String(value);
+  return typeof value === 'string' ? JSON.stringify(value.slice(0, 50)) : inspect(value, { depth: 0 }).slice(0, 50);
 }

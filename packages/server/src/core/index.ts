@@ -17,7 +17,6 @@ export {
   REQUEST_CANCELLED_TEXT,
   type StopKind,
   StopReason,
-  shutdown,
 } from './reason.ts';
 export { type CancelResult, Registry } from './registry.ts';
 export { isValidRequestId, type RequestId } from './request-id.ts';

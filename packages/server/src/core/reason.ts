@@ -43,14 +43,10 @@ export function disconnected(): StopReason {
   return new StopReason('disconnected', 'The client is gone');
 }
 
-export function shutdown(): StopReason {
-  return new StopReason('shutdown', 'The server is shutting down');
-}
-
 const LONGEST_REASON = 200;
-/** C0 and C1 controls, bidirectional controls, zero-width characters: what can forge or hide a line of a log. */
+/** C0 and C1 controls, bidirectional controls, zero-width characters, halves of characters: what can forge or hide a line of a log. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is about
-const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]/gu;
 
 /** A reason that came from outside, fit for logs: at most 200 characters, none of them unsafe; a non-string is none. */
 export function cleanReason(why: unknown): string | undefined {

@@ -38,6 +38,8 @@ function guard(listener: Listener): Listener {
       }
     };
     guards.set(listener, guarding);
+    // Node itself removes a listener by what was registered: by its guard.
+    guards.set(guarding, guarding);
   }
   return guarding;
 }
@@ -50,7 +52,11 @@ function report(error: unknown): void {
 }
 
 function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  try {
+    return String(error instanceof Error ? (error.stack ?? error.message) : error);
+  } catch {
+    return 'something that cannot be put into words';
+  }
 }
 
 const { addEventListener, removeEventListener } = EventTarget.prototype as {

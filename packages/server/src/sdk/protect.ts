@@ -27,7 +27,7 @@ export interface ProtectContext {
   readonly engine: Engine;
   /** What holds where neither tool nor server says anything. */
   readonly timeoutMs: number;
-  /** The connection that a server was made for, when something in front of it reads the wire already. */
+  /** For a server that is about to be connected: the connection, when something in front of it reads the wire already. */
   readonly connections: WeakMap<ProtocolShape, Connection>;
 }
 
@@ -62,6 +62,7 @@ export function protect(server: ProtectableServer, options: ProtectOptions, cont
   const connect = protocol.connect.bind(protocol);
   protocol.connect = (transport) => {
     connection = context.connections.get(protocol) ?? Connection.over(transport, context.engine);
+    context.connections.delete(protocol);
     return connect(transport);
   };
   if (protocol.transport) connection = Connection.over(protocol.transport, context.engine);

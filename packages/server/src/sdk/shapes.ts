@@ -47,6 +47,8 @@ export interface ProtocolShape {
   readonly _requestHandlers: Map<string, HandlerShape>;
   readonly transport?: TransportShape | undefined;
   connect(transport: TransportShape): Promise<void>;
+  /** What tells a server from a client. */
+  sendToolListChanged(): Promise<void>;
 }
 
 /** @throws TypeError when `server` is no server of an SDK that this version of estop knows */
@@ -57,11 +59,13 @@ export function protocolOf(server: unknown): ProtocolShape {
     typeof inner !== 'object' ||
     inner === null ||
     !(inner._requestHandlers instanceof Map) ||
-    typeof inner.connect !== 'function'
+    typeof inner.connect !== 'function' ||
+    // A client has such a table too.
+    typeof inner.sendToolListChanged !== 'function'
   ) {
     throw new TypeError(
       'estop: protect() was given something that is no McpServer or Server of @modelcontextprotocol/server 2.x ' +
-        '(its table of request handlers was not found)',
+        '(no server with a table of request handlers was found in it)',
     );
   }
   return inner as ProtocolShape;

@@ -84,7 +84,19 @@ async function run(): Promise<unknown> {
   return fn(start.args, context);
 }
 
-run().then(
-  (value) => send({ type: 'returned', value }),
-  (error: unknown) => send({ type: 'threw', error: takeApart(error) }),
-);
+/** The thread is ended as soon as it has answered: what it printed has to be across by then. */
+async function printed(): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) {
+    if (stream.writableLength > 0 && stream.writable) await new Promise((done) => stream.write('', done));
+  }
+}
+
+run()
+  .then(
+    (value): FromThread => ({ type: 'returned', value }),
+    (error: unknown): FromThread => ({ type: 'threw', error: takeApart(error) }),
+  )
+  .then(async (message) => {
+    await printed();
+    send(message);
+  });

@@ -1,6 +1,7 @@
 /**
  * What crosses between a call and its thread. A context cannot be cloned, so what crosses is named here.
  */
+import type { Progress } from '../context.ts';
 import type { CancelledBy, StopKind } from '../reason.ts';
 
 /** Given to the thread at its start. */
@@ -41,12 +42,6 @@ export type FromThread =
   | { readonly type: 'progress'; readonly progress: Progress }
   | { readonly type: 'returned'; readonly value: unknown }
   | { readonly type: 'threw'; readonly error: CrossedError };
-
-export interface Progress {
-  readonly progress: number;
-  readonly total?: number;
-  readonly message?: string;
-}
 
 /** An error taken apart: a structured clone of an SDK's error loses its class, code and data. */
 export interface CrossedError {

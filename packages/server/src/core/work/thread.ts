@@ -7,12 +7,12 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { Call } from '../call.ts';
+import type { Progress } from '../context.ts';
 import type { WorkFact } from '../outcome.ts';
 import type { StopReason } from '../reason.ts';
 import {
   type FromThread,
   hrtimeMs,
-  type Progress,
   putTogether,
   STOP_KINDS,
   type StopMessage,
@@ -35,9 +35,14 @@ const ENTRY = new URL('./thread-entry.js', import.meta.url);
  * Runs the function in a thread that belongs to `call` and ends with it.
  *
  * @returns what the function returned; rejects with what it threw, with the stop's reason when the thread was ended
- *   for that, or with an error that says how the thread went down
+ *   for that or the call was stopped already, or with an error that says how the thread went down
  */
 export function runInThread(call: Call, options: ThreadOptions): Promise<unknown> {
+  // No thread is started after the stop or the answer: the ladder may be done, and nothing would end it.
+  if (call.reason !== undefined) return Promise.reject(call.reason);
+  if (call.state !== 'running') {
+    return Promise.reject(new Error(`estop: ${call.what} is not running, so no thread can be started for it`));
+  }
   return new Promise((resolve, reject) => {
     call.adopt(new Thread(call, options, resolve, reject));
   });
