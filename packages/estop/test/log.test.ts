@@ -55,13 +55,13 @@ describe('waiting on the log', () => {
     const log = tempLog();
     const run = new AbortController();
     const before = timers();
-    const waits = Array.from({ length: 20 }, () =>
+    const waits = Array.from({ length: 10 }, () =>
       log.waitFor(A, (line) => line.event === 'client_abort', 60_000, run.signal),
     );
     log.write('harness', { testId: B, event: 'client_abort' });
     log.write('harness', { testId: A, event: 'client_sent' });
     log.write('harness', { testId: A, event: 'client_abort' });
-    expect(await Promise.all(waits)).toEqual(Array(20).fill(true));
+    expect(await Promise.all(waits)).toEqual(Array(10).fill(true));
     expect(timers()).toBe(before);
     expect(getEventListeners(run.signal, 'abort')).toEqual([]);
   });
@@ -86,7 +86,7 @@ describe('waiting on the log', () => {
 describe("a run's directory", () => {
   it('is its own, also for runs that start in the same millisecond', () => {
     const out = join(tempDir(), 'estop-runs');
-    const runs = Array.from({ length: 20 }, () => makeRunDir(out));
+    const runs = Array.from({ length: 10 }, () => makeRunDir(out));
     expect(new Set(runs.map((run) => run.dir)).size).toBe(20);
     for (const run of runs) {
       expect(basename(run.dir)).toMatch(/^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z(-\d+)?$/);

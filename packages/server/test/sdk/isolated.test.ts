@@ -1,0 +1,178 @@
+/** A tool that runs in a thread, declared like any other: what the SDK does for it, and what it says when misused. */
+import { createEstop, type Estop, type IsolatedOptions, OUTCOME_META } from '@estop/server';
+import { McpServer } from '@modelcontextprotocol/server';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import * as z from 'zod';
+import { cancelFrame, connectByHand, type MemoryPeer } from '../support/peer.ts';
+import { processEvents } from '../support/process-events.ts';
+import { turns } from '../support/waiting.ts';
+
+const module = new URL('../subjects/isolated-tools.mjs', import.meta.url);
+const thread = (name: string): IsolatedOptions => ({ kind: 'thread', module, export: name });
+
+describe('an isolated tool', () => {
+  test('gets the validated arguments, defaults filled in, and its result is the result of the tool', async () => {
+    const { peer } = await isolatedServer();
+    const { result } = await peer.request('tools/call', { name: 'greet', arguments: { name: 'Ada' } });
+    expect(result.content).toEqual([{ type: 'text', text: '{"name":"Ada","greeting":"Hello"}' }]);
+    expect(result.structuredContent).toEqual({ length: 3 });
+  });
+
+  test('is not called with arguments that do not fit its input schema', async () => {
+    const { peer, estop } = await isolatedServer();
+    const { result } = await peer.request('tools/call', { name: 'greet', arguments: { name: 7 } });
+    expect(result.isError).toBe(true);
+    expect(result.content[0].text).toContain('Invalid arguments for tool greet');
+    expect(estop.stats().inFlight).toBe(0);
+  });
+
+  test('has its output validated', async () => {
+    const { peer } = await isolatedServer();
+    const { result, error } = await peer.request('tools/call', { name: 'lies', arguments: {} });
+    expect(JSON.stringify(result ?? error)).toContain('lies');
+    expect(result?.structuredContent).toBeUndefined();
+  });
+
+  test('without an input schema gets an empty object for its arguments, and its context as the second', async () => {
+    const { peer } = await isolatedServer();
+    const { result } = await peer.request('tools/call', { name: 'no-input' });
+    expect(JSON.parse(result.content[0].text)).toEqual({ args: {}, aborted: false, remaining: 'Infinity' });
+  });
+
+  test('that throws is an error result with its message, as from any handler', async () => {
+    const { peer } = await isolatedServer();
+    const { result } = await peer.request('tools/call', { name: 'throws' });
+    expect(result).toMatchObject({ isError: true, content: [{ type: 'text', text: 'from the thread' }] });
+  });
+
+  test('reports progress to the client that asked for it, before its result, and to no other', async () => {
+    const { peer } = await isolatedServer();
+    await peer.request('tools/call', { name: 'tells', _meta: { progressToken: 'token' } }, 7);
+    expect(peer.frames.map(({ method, params }) => (method ? params : 'answer'))).toEqual([
+      { progressToken: 'token', progress: 1, total: 2, message: 'half' },
+      { progressToken: 'token', progress: 2, total: 2 },
+      'answer',
+    ]);
+    peer.frames.length = 0;
+    await peer.request('tools/call', { name: 'tells' });
+    expect(peer.frames).toHaveLength(1);
+  });
+
+  test('that spins is answered at its deadline, and its end is proven', async () => {
+    const { peer, estop } = await isolatedServer({ graceMs: 0, timeoutMs: 400 });
+    const { result } = await peer.request('tools/call', { name: 'spins' });
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ type: 'text', text: 'tool "spins" reached its deadline of 400 ms' }],
+      _meta: { [OUTCOME_META]: { kind: 'deadline', handler: 'running', work: 'unknown' } },
+    });
+    await none(estop);
+    expect(estop.stats()).toMatchObject({ running: 0, abandoned: 0, inFlight: 0 });
+  });
+
+  test('that spins is ended by a cancel, in silence', async () => {
+    const events = processEvents();
+    const { peer, estop } = await isolatedServer({ graceMs: 0 });
+    peer.write(peer.callTool(7, 'spins', {}, { progressToken: 7 }));
+    await peer.frameThat('it spins', ({ method }) => method === 'notifications/progress');
+    peer.write(cancelFrame(7));
+    await none(estop);
+    await peer.fence();
+    expect(peer.about(7)).toHaveLength(1);
+    expect(events.unhandled).toEqual([]);
+  });
+
+  test('that a cancel in the same write meets is given no thread', async () => {
+    const { peer, estop } = await isolatedServer();
+    peer.write(peer.callTool(7, 'spins'), cancelFrame(7));
+    await peer.fence();
+    expect(peer.about(7)).toEqual([]);
+    expect(estop.stats().inFlight).toBe(0);
+  });
+
+  test('on a server that is not protected is an error that says what is missing', async () => {
+    const peer = await connectByHand(toolsOf(createEstop()));
+    const { result } = await peer.request('tools/call', { name: 'greet', arguments: { name: 'Ada' } });
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ text: 'estop: an isolated tool needs a protected server: estop.protect(server)' }],
+    });
+  });
+});
+
+describe('isolated() refuses at once, where it is written,', () => {
+  const { isolated } = createEstop();
+  const refused = (options: unknown, message: string | RegExp): void => {
+    expect(() => isolated(options as IsolatedOptions)).toThrow(TypeError);
+    expect(() => isolated(options as IsolatedOptions)).toThrow(message);
+  };
+
+  test.each(['./tool.js', '../tool.js', ''])('a module that is relative: %j', (relative) => {
+    refused(
+      { ...thread('greet'), module: relative },
+      `estop: isolated(): module ${JSON.stringify(relative)} is relative; write new URL(`,
+    );
+  });
+
+  test('a module that is not there, by URL, by its text or by path', () => {
+    const missing = new URL('./no-such-module.mjs', import.meta.url);
+    for (const module of [missing, missing.href, missing.pathname]) {
+      refused({ ...thread('greet'), module }, `estop: isolated(): there is no module at ${missing.pathname}`);
+    }
+  });
+
+  test.each([undefined, null, '', 7])('an export that is no name: %j', (name) => {
+    refused({ ...thread('greet'), export: name }, 'estop: isolated(): export must be the name of an exported function');
+  });
+
+  test.each([undefined, null, {}, { kind: 'process' }])('a kind that there is not: %j', (options) => {
+    refused(options, 'estop: isolated(): kind must be "thread"');
+  });
+
+  test("and takes a URL, a path, a URL's text and the name of a package", () => {
+    for (const good of [module, module.href, module.pathname, 'a-package', '@scope/package/tool', 'node:path']) {
+      expect(isolated({ ...thread('greet'), module: good })).toBeTypeOf('function');
+    }
+  });
+});
+
+interface IsolatedServer {
+  readonly estop: Estop;
+  readonly peer: MemoryPeer;
+}
+
+async function isolatedServer(options: Parameters<typeof createEstop>[0] = {}): Promise<IsolatedServer> {
+  const estop = createEstop(options);
+  const peer = await connectByHand(estop.protect(toolsOf(estop)));
+  onTestFinished(async () => {
+    await peer.hangUp();
+    await none(estop);
+  });
+  return { estop, peer };
+}
+
+function toolsOf(estop: Estop): McpServer {
+  const server = new McpServer({ name: 'isolated', version: '1' });
+  const name = z.string();
+  const greeting = z.string().default('Hello');
+  server.registerTool(
+    'greet',
+    { inputSchema: z.object({ name, greeting }), outputSchema: z.object({ length: z.number() }) },
+    estop.isolated(thread('greet')),
+  );
+  server.registerTool(
+    'lies',
+    { inputSchema: z.object({}), outputSchema: z.object({ length: z.number() }) },
+    estop.isolated(thread('lies')),
+  );
+  server.registerTool('no-input', {}, estop.isolated(thread('contextIs')));
+  server.registerTool('throws', {}, estop.isolated(thread('throws')));
+  server.registerTool('tells', {}, estop.isolated(thread('tells')));
+  server.registerTool('spins', {}, estop.isolated(thread('spins')));
+  return server;
+}
+
+/** Resolves when nothing is in flight; the test's own bound ends it otherwise. */
+async function none(estop: Estop): Promise<void> {
+  while (estop.stats().inFlight > 0) await turns();
+}
