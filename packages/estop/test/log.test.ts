@@ -86,7 +86,7 @@ describe('waiting on the log', () => {
 describe("a run's directory", () => {
   it('is its own, also for runs that start in the same millisecond', () => {
     const out = join(tempDir(), 'estop-runs');
-    const runs = Array.from({ length: 10 }, () => makeRunDir(out));
+    const runs = Array.from({ length: 20 }, () => makeRunDir(out));
     expect(new Set(runs.map((run) => run.dir)).size).toBe(20);
     for (const run of runs) {
       expect(basename(run.dir)).toMatch(/^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z(-\d+)?$/);
