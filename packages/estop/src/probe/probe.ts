@@ -131,6 +131,9 @@ async function openEras(harness: Harness, wanted: 'auto' | Era, ends: (() => Pro
   }
   const failures = openings.flatMap((opening) => (opening.status === 'rejected' ? [opening.reason as unknown] : []));
   if (sessions.length === 0) throw oneFailure(failures);
+  for (const [n, era] of eras.entries()) {
+    harness.tell({ type: 'era', era, offered: openings[n]?.status === 'fulfilled' });
+  }
   const notes = failures.map((failure) => {
     if (failure instanceof ProbeFailure) return `Not probed: ${failure.message.replace(/^estop probe: /, '')}.`;
     throw failure;
