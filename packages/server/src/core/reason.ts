@@ -44,9 +44,8 @@ export function disconnected(): StopReason {
 }
 
 const LONGEST_REASON = 200;
-/** C0 and C1 controls, bidirectional controls, zero-width characters, halves of characters: what can forge or hide a line of a log. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is about
-const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]/gu;
+/** Controls, format characters (bidirectional, zero-width, tags), separators of lines, halves of characters. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** A reason that came from outside, fit for logs: at most 200 characters, none of them unsafe; a non-string is none. */
 export function cleanReason(why: unknown): string | undefined {

@@ -18,7 +18,7 @@ export type CancelResult =
 export class Registry {
   // Invariant: holds exactly the calls that have not left, under their scope; no scope is empty.
   // An id in flight twice has a row each, so that the one that ends first takes nothing from the other.
-  readonly #scopes = new Map<string, Map<RequestId | Call, Call | Call[]>>();
+  readonly #scopes = new Map<string, Map<RequestId | Call, Call | Set<Call>>>();
   #size = 0;
   #ignored = 0;
 
@@ -32,11 +32,12 @@ export class Registry {
   }
 
   track(call: Call): void {
-    const rows = this.#scopes.get(call.scope) ?? new Map<RequestId | Call, Call | Call[]>();
+    const rows = this.#scopes.get(call.scope) ?? new Map<RequestId | Call, Call | Set<Call>>();
     if (rows.size === 0) this.#scopes.set(call.scope, rows);
     const key = keyOf(call);
     const row = rows.get(key);
-    rows.set(key, row === undefined ? call : Array.isArray(row) ? [...row, call] : [row, call]);
+    if (row instanceof Set) row.add(call);
+    else rows.set(key, row === undefined ? call : new Set([row, call]));
     this.#size += 1;
   }
 
@@ -46,11 +47,8 @@ export class Registry {
     const key = keyOf(call);
     const row = rows?.get(key);
     if (rows === undefined || row === undefined) return false;
-    if (row === call) rows.delete(key);
-    else if (Array.isArray(row) && row.includes(call)) {
-      const others = row.filter((namesake) => namesake !== call);
-      rows.set(key, others.length === 1 && others[0] ? others[0] : others);
-    } else return false;
+    if (row instanceof Set ? !row.delete(call) : row !== call) return false;
+    if (row === call || (row instanceof Set && row.size === 0)) rows.delete(key);
     if (rows.size === 0) this.#scopes.delete(call.scope);
     this.#size -= 1;
     return true;
@@ -90,13 +88,17 @@ export class Registry {
   /** The calls of one scope, or all; a copy. */
   calls(scope?: string): Call[] {
     const scopes = scope === undefined ? [...this.#scopes.values()] : [this.#scopes.get(scope)];
-    return scopes.flatMap((rows) => (rows === undefined ? [] : [...rows.values()].flat()));
+    return scopes.flatMap((rows) => (rows === undefined ? [] : [...rows.values()].flatMap(list)));
   }
 
   #named(scope: string, id: unknown): Call[] {
     const row = isValidRequestId(id) ? this.#scopes.get(scope)?.get(id) : undefined;
-    return row === undefined ? [] : Array.isArray(row) ? [...row] : [row];
+    return row === undefined ? [] : list(row);
   }
+}
+
+function list(row: Call | Set<Call>): Call[] {
+  return row instanceof Set ? [...row] : [row];
 }
 
 /** A call whose id no cancel can name has itself for a key: it counts, and nothing finds it. */

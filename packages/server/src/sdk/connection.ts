@@ -9,6 +9,8 @@ import { SILENCE } from './answer.ts';
 import { CALL_METHODS } from './methods.ts';
 import { type Frame, nameIn, type TransportShape } from './shapes.ts';
 
+const SILENCED_TOKENS = 1_000;
+
 let connections = 0;
 
 export class Connection {
@@ -18,6 +20,8 @@ export class Connection {
   readonly #arrived = new Map<unknown, Call[]>();
   // Invariant: holds only calls that are in the registry. Clients choose the token, once for each call.
   readonly #progressTokens = new Map<unknown, Call>();
+  // Of calls that were stopped and have left, the last ones: what they left behind may still report progress.
+  readonly #silenced = new Set<unknown>();
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -58,7 +62,7 @@ export class Connection {
     if (message.method === 'notifications/cancelled') {
       const { requestId, reason } = (message.params ?? {}) as { requestId?: unknown; reason?: unknown };
       this.#engine.registry.cancel(this.#scope, requestId, cancelled('client', reason));
-    } else if (message.id !== undefined && CALL_METHODS.has(message.method)) {
+    } else if (isId(message.id) && CALL_METHODS.has(message.method)) {
       const call = this.#begin(message.id, String(message.method), message.params);
       const namesakes = this.#arrived.get(call.id);
       if (namesakes === undefined) this.#arrived.set(call.id, [call]);
@@ -75,19 +79,24 @@ export class Connection {
     const init = { scope: this.#scope, id, method, name: nameIn(params) };
     const token = (params as { _meta?: { progressToken?: unknown } } | undefined)?._meta?.progressToken;
     if (token === undefined) return this.#engine.begin(init);
-    const tokens = this.#progressTokens;
-    const left = (call: Call): void => {
-      if (tokens.get(token) === call) tokens.delete(token);
-    };
-    const call = this.#engine.begin({ ...init, owner: { left } });
-    tokens.set(token, call);
+    const call = this.#engine.begin({ ...init, owner: { left: (gone) => this.#forget(token, gone) } });
+    this.#silenced.delete(token);
+    this.#progressTokens.set(token, call);
     return call;
+  }
+
+  #forget(token: unknown, call: Call): void {
+    if (this.#progressTokens.get(token) !== call) return;
+    this.#progressTokens.delete(token);
+    if (!call.isCancelled) return;
+    this.#silenced.add(token);
+    if (this.#silenced.size > SILENCED_TOKENS) this.#silenced.delete(this.#silenced.values().next().value);
   }
 
   #mayWrite(message: Frame): boolean {
     if (message.method === 'notifications/progress') {
       const token = (message.params as { progressToken?: unknown } | undefined)?.progressToken;
-      return this.#progressTokens.get(token)?.isCancelled !== true;
+      return !this.#silenced.has(token) && this.#progressTokens.get(token)?.isCancelled !== true;
     }
     if (message.method !== undefined || message.id === undefined) return true;
     if (message.error?.data === SILENCE) return false;
@@ -102,4 +111,8 @@ export class Connection {
     call.discard();
     return call.isCancelled;
   }
+}
+
+function isId(id: unknown): boolean {
+  return typeof id === 'string' || typeof id === 'number';
 }

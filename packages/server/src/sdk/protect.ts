@@ -58,6 +58,7 @@ export function protect(server: ProtectableServer, options: ProtectOptions, cont
       }
     };
   wrapTable(protocol._requestHandlers, wrap);
+  wrapFallback(protocol, wrap);
 
   const connect = protocol.connect.bind(protocol);
   protocol.connect = (transport) => {
@@ -82,10 +83,33 @@ function wrapTable(table: Map<string, HandlerShape>, wrap: Wrap): void {
   };
 }
 
+/** What a server without a handler of its own for a method does with its calls. */
+function wrapFallback(protocol: ProtocolShape, wrap: Wrap): void {
+  const given = protocol.fallbackRequestHandler;
+  let fallback: HandlerShape | undefined;
+  Object.defineProperty(protocol, 'fallbackRequestHandler', {
+    get: () => fallback,
+    set(handler: HandlerShape | undefined) {
+      const wrapped = handler && wrap(handler);
+      fallback =
+        handler &&
+        wrapped &&
+        ((request, context) => (CALL_METHODS.has(request.method) ? wrapped : handler)(request, context));
+    },
+    enumerable: true,
+    configurable: true,
+  });
+  protocol.fallbackRequestHandler = given;
+}
+
 function timeouts(options: ProtectOptions, fallback: number): (method: string, name: string | undefined) => number {
   const server = options.timeoutMs === undefined ? undefined : checkTimeout(options.timeoutMs, 'protect(): timeoutMs');
   const tools = new Map<string, number>();
-  for (const [name, { timeoutMs }] of Object.entries(options.tools ?? {})) {
+  for (const [name, tool] of Object.entries(options.tools ?? {})) {
+    if (typeof tool !== 'object' || tool === null) {
+      throw new TypeError(`estop: tool ${JSON.stringify(name)}: its options must be an object, such as { timeoutMs }`);
+    }
+    const { timeoutMs } = tool;
     if (timeoutMs !== undefined) tools.set(name, checkTimeout(timeoutMs, `tool ${JSON.stringify(name)}: timeoutMs`));
   }
   const others = firstGiven(server, fallback);

@@ -46,6 +46,7 @@ export type HandlerShape = (request: RequestShape, context: ContextShape) => Pro
 export interface ProtocolShape {
   readonly _requestHandlers: Map<string, HandlerShape>;
   readonly transport?: TransportShape | undefined;
+  fallbackRequestHandler?: HandlerShape | undefined;
   connect(transport: TransportShape): Promise<void>;
   /** What tells a server from a client. */
   sendToolListChanged(): Promise<void>;

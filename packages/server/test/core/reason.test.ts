@@ -52,6 +52,7 @@ describe('words from outside', () => {
     ['bidirectional controls', '\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069'],
     ['zero-width characters', '\u200b\u200c\u200d\u2060\ufeff'],
     ['line and paragraph separators', '\u2028\u2029'],
+    ['other format characters', '\u00ad\u180e\u{e0001}\u{e007f}'],
   ])('lose their %s', (_what, unsafe) => {
     expect(cleanReason(`be${unsafe}fore`)).toBe('before');
     expect(cleanReason(unsafe)).toBeUndefined();

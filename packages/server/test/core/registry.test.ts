@@ -169,6 +169,14 @@ describe('namesakes: two calls in flight with one id', () => {
     expect(fresh.call.reason?.kind).toBe('cancelled');
   });
 
+  test('may be many, and each leaves alone', async () => {
+    const { engine, arrive } = rig();
+    const calls = Array.from({ length: 20_000 }, () => arrive({ id: 7 }));
+    for (const call of calls) call.discard();
+    expect(engine.registry.size).toBe(0);
+    expect(engine.registry.calls()).toEqual([]);
+  });
+
   function namesakes(): Rig & Record<'one' | 'two', ReturnType<Rig['start']>> {
     const made = rig();
     return { ...made, one: made.start(Infinity, { id: 7 }), two: made.start(Infinity, { id: 7 }) };

@@ -1,14 +1,14 @@
 /** What a stop does on the wire and in the handler, on a real SDK server; time is virtual where there is any. */
 import { createEstop, type Estop, type EstopOptions, OUTCOME_META, StopReason } from '@estop/server';
 import { Client } from '@modelcontextprotocol/client';
-import { InMemoryTransport, McpServer, type ServerContext } from '@modelcontextprotocol/server';
+import { InMemoryTransport, McpServer, Server, type ServerContext } from '@modelcontextprotocol/server';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Held, HeldServer, RESULT } from '../support/held-server.ts';
 import { cancelFrame, connectByHand, type Era, type MemoryPeer, serveProtected } from '../support/peer.ts';
 import { processEvents } from '../support/process-events.ts';
 import { GRACE_MS } from '../support/rig.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { soon, turns } from '../support/waiting.ts';
+import { latch, soon, turns } from '../support/waiting.ts';
 
 interface Setup {
   readonly clock: VirtualClock;
@@ -161,6 +161,25 @@ describe.each(WAYS)('%s', (_way, setUp) => {
       await peer.fence();
       expect(peer.about(7)).toEqual([]);
       expect(estop.stats()).toMatchObject({ abandoned: 0, inFlight: 0 });
+    });
+
+    test('writes no progress of it either once the call has left, and none is lost to a later call', async () => {
+      const { estop, held, peer } = await setUp();
+      const holding = await startHolding(held, peer, 7);
+      peer.write(cancelFrame(7));
+      await aborted(holding.signal);
+      holding.returns(RESULT);
+      await peer.fence();
+      expect(estop.stats().inFlight).toBe(0);
+      await tellEverything(holding, held.server, 7);
+      await peer.fence();
+      expect(peer.about(7)).toEqual([]);
+
+      const next = startHolding(held, peer, 7, 1);
+      await tellEverything(await next, held.server, 7);
+      (await next).returns(RESULT);
+      await peer.answer(7);
+      expect(peer.about(7)).toHaveLength(3);
     });
 
     test('leaves the progress and the log of other calls alone', async () => {
@@ -406,6 +425,36 @@ describe.each(WAYS)('%s', (_way, setUp) => {
   });
 });
 
+describe('a server whose fallback handler does the work', () => {
+  test('is covered, whether that was set before or after, and its other methods are its own', async () => {
+    const { clock, estop } = virtually({ timeoutMs: 5_000 });
+    const server = new Server({ name: 'fallback', version: '1' }, { capabilities: { tools: {} } });
+    const starts: string[] = [];
+    server.fallbackRequestHandler = async ({ method }) => {
+      starts.push(method);
+      return { told: method };
+    };
+    estop.protect(server);
+    const peer = await connectByHand(server);
+    peer.write(peer.callTool(7, 'any'), cancelFrame(7));
+    await peer.fence();
+    expect(starts).not.toContain('tools/call');
+    expect(peer.about(7)).toEqual([]);
+    expect((await peer.request('tools/call', { name: 'any' }, 7)).result).toMatchObject({ told: 'tools/call' });
+    expect((await peer.request('tools/list')).result).toMatchObject({ told: 'tools/list' });
+
+    const stuck = latch<never>();
+    server.fallbackRequestHandler = () => stuck.promise;
+    peer.write(peer.callTool(8, 'any'));
+    while (estop.stats().running === 0) await turns();
+    clock.advance(5_000);
+    expect((await peer.answer(8)).result).toMatchObject({ isError: true });
+    stuck.fail(new Error('late'));
+    await turns();
+    expect(estop.stats()).toMatchObject({ abandoned: 0, inFlight: 0 });
+  });
+});
+
 describe('a tool with an output schema', () => {
   test.each(['legacy', 'modern'] as const)('the %s SDK client accepts the answer of a deadline', async (era) => {
     const { clock, estop, held } = virtually({ timeoutMs: 5_000 });
@@ -549,6 +598,13 @@ describe('protect()', () => {
     expect(createEstop().protect(server)).toBe(server);
   });
 
+  test.each([null, 5_000])('is refused where the options of a tool are %s', (tool) => {
+    const server = new McpServer({ name: 'bad', version: '1' });
+    expect(() => createEstop().protect(server, { tools: { scrape: tool as never } })).toThrow(
+      'estop: tool "scrape": its options must be an object, such as { timeoutMs }',
+    );
+  });
+
   test("a tool's timeout counts before its server's, and that before the engine's; 0 is none", async () => {
     const { clock, estop, held } = virtually({ timeoutMs: 1_000 });
     for (const name of ['own', 'none']) held.server.registerTool(name, {}, (ctx) => held.hold(ctx) as never);
@@ -620,9 +676,9 @@ describe('estop.call()', () => {
   });
 });
 
-async function startHolding(held: HeldServer, peer: MemoryPeer, id: number): Promise<Held> {
+async function startHolding(held: HeldServer, peer: MemoryPeer, id: number, nth = 0): Promise<Held> {
   peer.write(peer.callTool(id, 'hold', {}, { progressToken: id }));
-  return held.handlerStarted(id);
+  return held.handlerStarted(id, nth);
 }
 
 async function startHoldingAgain(held: HeldServer, peer: MemoryPeer): Promise<Held> {
