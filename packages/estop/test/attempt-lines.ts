@@ -17,7 +17,7 @@ import type {
 import { judge } from '../src/probe/judge/judge.ts';
 import type { AttemptResult, ObservationName } from '../src/probe/result.ts';
 
-export const WINDOW_MS = 2_000;
+const WINDOW_MS = 2_000;
 const MS = 1_000_000n;
 
 type Jobs = readonly { readonly job: number; readonly state: JobState }[];

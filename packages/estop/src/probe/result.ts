@@ -5,8 +5,7 @@ import type { CaseName, ExpectedOutcome } from './cases/table.ts';
 import type { Era } from './events.ts';
 
 /** The boundaries' sides, from the caller to the work. */
-export const PLACES = ['caller', 'wire', 'handler', 'worker'] as const;
-export type Place = (typeof PLACES)[number];
+export type Place = 'caller' | 'wire' | 'handler' | 'worker';
 
 export type ObservationName =
   | 'stop-confirmed'

@@ -33,7 +33,7 @@ const ENVELOPE = {
   'io.modelcontextprotocol/logLevel': 'debug',
 };
 
-export function requestFrame(era: Era, id: string | number, method: string, params: object = {}): Frame {
+function requestFrame(era: Era, id: string | number, method: string, params: object = {}): Frame {
   if (era === 'legacy') return { jsonrpc: '2.0', id, method, params };
   const { _meta } = params as { _meta?: object };
   return { jsonrpc: '2.0', id, method, params: { ...params, _meta: { ...ENVELOPE, ..._meta } } };

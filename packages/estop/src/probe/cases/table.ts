@@ -1,8 +1,7 @@
 /**
  * The words of an attempt: its cases, gates and checkpoints, and what each case expects.
  *
- * One table, read by the runner, the judge, the reports and `estop cases`. It promises nothing about how a case is
- * run; that is in `cases/`.
+ * One table, read by the runner, the judge, the reports and `estop cases`. How a case is run is in the file of its name.
  */
 
 /** The five cases and the control, in the order in which they are printed. */
@@ -15,8 +14,7 @@ export type CaseName = (typeof CASES)[number];
  * `before_work` and `release_response` are waited for by the handler at the control plane, `allow_commit` by the
  * worker at the witness. A gate never closes again: whoever comes late finds it open.
  */
-export const GATES = ['before_work', 'allow_commit', 'release_response'] as const;
-export type Gate = (typeof GATES)[number];
+export type Gate = 'before_work' | 'allow_commit' | 'release_response';
 
 /** Where the kit's handler can act on a stop. */
 export type Checkpoint = 'before_work' | 'waiting_on_work' | 'release_response';

@@ -22,7 +22,7 @@ export function effectHappened(lines: Lines): boolean {
   return all(lines, 'worker_committed').length > 0 || markerFound(lines);
 }
 
-export function stateRead(lines: Lines): readonly { readonly job: number; readonly state: JobState }[] | undefined {
+function stateRead(lines: Lines): readonly { readonly job: number; readonly state: JobState }[] | undefined {
   return last(lines, 'worker_state')?.jobs;
 }
 
