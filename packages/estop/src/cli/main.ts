@@ -5,8 +5,8 @@
  * the server's command verbatim. Does not cut stdout off: it sets `process.exitCode` and lets the process end by
  * itself.
  */
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { estopVersion } from '../probe/version.ts';
 import { EXIT } from '../report/exit-code.ts';
 import { addCases } from './cases.ts';
 import { addProbe } from './probe.ts';
@@ -55,15 +55,10 @@ async function main(argv: readonly string[]): Promise<number> {
 function program(): Command {
   return new Command('estop')
     .description('estop stops MCP work, and proves that it stopped.')
-    .version(version(), '-V, --version', 'print the version')
+    .version(estopVersion(), '-V, --version', 'print the version')
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'estop: ')) })
     .addHelpText('after', EXAMPLES);
-}
-
-function version(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  return String(version);
 }
 
 /** `estop cases | head` ends quietly when `head` has seen enough; so does a run whose terminal was closed. */

@@ -5,7 +5,6 @@
  * server has started outside its own process group.
  */
 import { setMaxListeners } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { CASES, type CaseName } from './cases/table.ts';
 import { startControlPlane } from './control-plane.ts';
 import { runEra } from './era.ts';
@@ -18,6 +17,7 @@ import { type EraResult, ProbeFailure, type ProbeResult } from './result.ts';
 import { makeRunDir } from './run-dir.ts';
 import { type ConnectClient, connectSdkV2 } from './subject/client.ts';
 import { openSession, type Session } from './subject/session.ts';
+import { estopVersion } from './version.ts';
 import { startWitness } from './witness/witness.ts';
 
 /** What else a run can be made with; for clients other than the official one, and for witnesses that lie. */
@@ -44,7 +44,7 @@ export async function probeServer(options: ProbeOptions, parts: ProbeParts = {})
   try {
     const { signal: _, onProgress: __, ...asked } = options;
     const { version: node, platform } = process;
-    log.write('harness', { event: 'run_started', estop: version(), node, platform, command, options: asked });
+    log.write('harness', { event: 'run_started', estop: estopVersion(), node, platform, command, options: asked });
     options.onProgress?.({ type: 'started', log: dir.log });
 
     const control = await startControlPlane(log);
@@ -73,7 +73,7 @@ export async function probeServer(options: ProbeOptions, parts: ProbeParts = {})
     log.write('harness', { event: 'run_ended' });
     return {
       schema: 1,
-      estop: version(),
+      estop: estopVersion(),
       command,
       tool,
       windowMs,
@@ -175,11 +175,4 @@ function notesOn(eras: readonly EraResult[], { timeoutMs, blackBox }: Harness): 
     ...(blackBox ? ['The tool is a black box: what its handler was told, and how it ended, is not visible.'] : []),
     'The witness saw the connection that the work came by. It saw nothing of other work, and nothing after the window.',
   ];
-}
-
-function version(): string {
-  const { version: text } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  };
-  return text;
 }
