@@ -8,6 +8,7 @@ import { CASES, type Cell, type ProbeResult, probeServer } from 'estop/probe';
 import { type TableRow, tableRows } from 'estop/report';
 import pc from 'picocolors';
 import { CLAIMS, type Claim, type HungCall } from './claims.ts';
+import { cellOf, differences } from './differences.ts';
 import { hungCall } from './hung-call.ts';
 import { showProgress } from './progress.ts';
 
@@ -56,22 +57,6 @@ async function probe(claim: Claim): Promise<Row> {
     hungCall(file),
   ]);
   return { claim, result, hungCall: hung, differences: differences(claim, result, hung) };
-}
-
-function differences(claim: Claim, result: ProbeResult, hung: HungCall): string[] {
-  const found = CASES.flatMap((name) => {
-    const cell = cellOf(result, name);
-    const seen = cell ? `${cell.verdict}: ${cell.outcomes.join(', ')}` : 'missing';
-    return seen === claim.cells[name] ? [] : [`${name}: claimed "${claim.cells[name]}", seen "${seen}"`];
-  });
-  const boundary = cellOf(result, 'during_work')?.boundary;
-  if (boundary !== claim.boundary) found.push(`during_work: claimed "${claim.boundary}", seen "${boundary}"`);
-  if (hung !== claim.hungCall) found.push(`a hung call: claimed "${claim.hungCall}", seen "${hung}"`);
-  return found;
-}
-
-function cellOf(result: ProbeResult, name: string): Cell | undefined {
-  return result.eras[0]?.cells.find((cell) => cell.case === name);
 }
 
 function print(rows: readonly Row[], ms: number): void {
