@@ -14,7 +14,7 @@ export interface Claim {
   readonly hungCall: HungCall;
 }
 
-export type HungCall = 'answered at its deadline' | 'never answered';
+export type HungCall = 'answered at its deadline' | 'not answered in 5 s';
 
 const STOPPED: Claim['cells'] = {
   baseline: 'as expected: completed',
@@ -32,21 +32,21 @@ export const CLAIMS: readonly Claim[] = [
     title: 'bare SDK, forwards its signal',
     cells: STOPPED,
     boundary: 'reached the work',
-    hungCall: 'never answered',
+    hungCall: 'not answered in 5 s',
   },
   {
     server: 'listens',
     title: 'bare SDK, listens, does not forward',
     cells: { ...STOPPED, during_work: LEAKED },
     boundary: 'reached the handler, not the work',
-    hungCall: 'never answered',
+    hungCall: 'not answered in 5 s',
   },
   {
     server: 'deaf',
     title: 'bare SDK, deaf',
     cells: { ...STOPPED, before_work: LEAKED, during_work: LEAKED },
     boundary: 'reached the handler, not the work',
-    hungCall: 'never answered',
+    hungCall: 'not answered in 5 s',
   },
   {
     server: 'protected',

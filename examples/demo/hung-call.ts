@@ -14,11 +14,11 @@ export async function hungCall(file: string): Promise<HungCall> {
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [file], stderr: 'ignore' }));
   const watch = new AbortController();
   const answered = client.callTool({ name: 'hang' }, { signal: watch.signal }).then(
-    (result): HungCall => (result.isError === true ? 'answered at its deadline' : 'never answered'),
-    (): HungCall => 'never answered',
+    (result): HungCall => (result.isError === true ? 'answered at its deadline' : 'not answered in 5 s'),
+    (): HungCall => 'not answered in 5 s',
   );
   try {
-    return await Promise.race([answered, delay(WATCH_MS, 'never answered' as const, { signal: watch.signal })]);
+    return await Promise.race([answered, delay(WATCH_MS, 'not answered in 5 s' as const, { signal: watch.signal })]);
   } finally {
     watch.abort();
     await client.close();

@@ -40,7 +40,7 @@ describe.each(CLAIMS)('$title', (claim) => {
 
   test('so is another place where the stop was last seen, and another end of a call that hangs', () => {
     const elsewhere = withCell(asClaimed(claim), (cell) => ({ ...cell, boundary: 'nowhere' }));
-    const other = claim.hungCall === 'never answered' ? 'answered at its deadline' : 'never answered';
+    const other = claim.hungCall === 'not answered in 5 s' ? 'answered at its deadline' : 'not answered in 5 s';
     expect(differences(claim, elsewhere, claim.hungCall)).toHaveLength(1);
     expect(differences(claim, asClaimed(claim), other)).toHaveLength(1);
   });
