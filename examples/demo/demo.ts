@@ -54,7 +54,7 @@ async function probe(claim: Claim): Promise<Row> {
         if (event.type === 'attempt') progress.update(claim.title, event.done / event.planned);
       },
     }),
-    hungCall(file),
+    hungCall(file, interrupt.signal),
   ]);
   return { claim, result, hungCall: hung, differences: differences(claim, result, hung) };
 }
