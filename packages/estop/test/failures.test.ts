@@ -28,6 +28,11 @@ const FAILURES: [what: string, command: readonly string[], sentence: string, opt
     node('process.stdin.once("data", () => { console.error("no database"); process.exit(7) })'),
     'the server ended with code 7 before it was connected; its stderr ends: no database',
   ],
+  [
+    'death whose last words are read after it',
+    ['sh', '-c', '(sleep 0.3; echo "no database" >&2) & exit 7'],
+    'the server ended with code 7 before it was connected; its stderr ends: no database',
+  ],
   ['no answer at all', node('setInterval(() => {}, 1000)'), 'the server did not answer within 3000 ms'],
   [
     'no answer at all, in the era that was asked for',

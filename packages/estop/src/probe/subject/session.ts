@@ -27,7 +27,9 @@ export interface Session {
 
 /** A server may be a package that is started for the first time; so it has longer than a phase. */
 const CONNECT_PHASES = 3;
+/** Its pipes may have closed a moment before its exit is seen, and what it wrote may be read a moment after. */
 const EXIT_NEWS_MS = 500;
+const LAST_WORDS_MS = 2_000;
 
 /** @throws ProbeFailure with the sentence; or the run's reason, when it was interrupted */
 export async function openSession(harness: Harness, era: Era): Promise<Session> {
@@ -95,19 +97,25 @@ async function connected(harness: Harness, subject: Subject, era: Era, over: Abo
     return fail(`the server offers no tool "${harness.tool}" (${list(tools)})`);
   } catch (error) {
     if (error instanceof ProbeFailure || harness.signal.aborted) throw error;
+    const exit = await lastOf(subject);
     if (subject.garbage !== undefined) {
       return fail(`the server wrote to stdout what is no MCP frame: ${JSON.stringify(subject.garbage)}`);
     }
-    // Its pipes may have closed a moment before its exit is seen. A server that was hung up on is right to exit.
-    const hungUpOn = subject.alive && subject.hungUpOn;
-    const news = delay(EXIT_NEWS_MS, undefined, { ref: false });
-    const exit = hungUpOn ? undefined : await Promise.race([subject.exited, news]);
     if (exit) return fail(`the server ended ${how(exit)} before it was connected`);
     if (!subject.spoke) return fail(`the server did not answer within ${timeoutMs} ms in the ${era} era`);
     return fail(`the server ${doing}: ${short(error)}`);
   } finally {
     ended.forget();
   }
+}
+
+/** How it ended, if it has, with all that it wrote before. A server that was hung up on is right to exit. */
+async function lastOf(subject: Subject): Promise<Exit | undefined> {
+  if (subject.alive && subject.hungUpOn) return undefined;
+  const soon = (ms: number): Promise<undefined> => delay(ms, undefined, { ref: false });
+  const exit = await Promise.race([subject.exited, soon(EXIT_NEWS_MS)]);
+  if (exit) await Promise.race([subject.drained, soon(LAST_WORDS_MS)]);
+  return exit;
 }
 
 const atExit = new Set<Subject>();

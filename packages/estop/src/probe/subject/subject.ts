@@ -32,6 +32,8 @@ export interface Subject {
   readonly alive: boolean;
   /** Settles when the process has ended, in whichever way. */
   readonly exited: Promise<Exit>;
+  /** Settles when all that it wrote was read; later than `exited`, or never where a descendant holds its pipes open. */
+  readonly drained: Promise<void>;
   readonly transport: SubjectTransport;
   /** The client closed the connection before the server did: an exit after that may be what a server owes to that. */
   readonly hungUpOn: boolean;
@@ -85,6 +87,8 @@ export async function startSubject({ command, env, era, log, capture }: SubjectO
     });
   });
 
+  const drained = new Promise<void>((resolve) => child.once('close', () => resolve()));
+
   const transport = pipeTransport(child, {
     onFrame(direction, frame) {
       spoke ||= direction === 'to-client';
@@ -133,6 +137,7 @@ export async function startSubject({ command, env, era, log, capture }: SubjectO
   return {
     pid,
     exited,
+    drained,
     transport,
     get alive() {
       return alive;
