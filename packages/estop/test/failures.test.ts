@@ -69,6 +69,14 @@ describe.concurrent('one sentence, and 3, for', () => {
     expect(ms).toBeLessThan(15_000);
   });
 
+  test('a command that cannot be started says nothing of eras, and a server says each of its own once', async () => {
+    const run = (command: readonly string[]): Promise<Ended> =>
+      withCli(['--case', 'baseline', '--repeat', '1'], command, ({ ended }) => ended);
+    expect((await run(['no-such-server'])).stderr).not.toContain('offered');
+    const told = (await run(server('sound'))).stderr.match(/(legacy|modern): .*offered.*/g);
+    expect(told).toEqual(['legacy: offered by the server', 'modern: offered by the server']);
+  });
+
   test('arguments that do not name the work, before anything is started', async () => {
     const { code, stderr } = await failed(server('black-box'), '--tool', 'fetch_url', '--args', '{"url":"x"}');
     expect(stderr).toMatch(/^estop probe: the work of the tool "fetch_url" .+\{\{work\.url\}\}.+\n$/);

@@ -77,7 +77,7 @@ describe('the witness', () => {
     witness.arm(testId, { hold: false });
     expect(statusOf(await send(witness.url('t-other')).answer())).toBe(404);
     const { origin } = new URL(witness.url(testId));
-    expect(statusOf(await send(`${origin}/work/${'0'.repeat(48)}/${testId}`).answer())).toBe(404);
+    expect(statusOf(await send(`${origin}/jobs/${'0'.repeat(48)}/${testId}`).answer())).toBe(404);
     expect(await states(witness, testId)).toEqual([]);
   });
 

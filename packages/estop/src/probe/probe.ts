@@ -126,9 +126,6 @@ async function openEras(harness: Harness, wanted: 'auto' | Era, ends: (() => Pro
   const sessions = openings.flatMap((opening) => (opening.status === 'fulfilled' ? [opening.value] : []));
   for (const session of sessions) ends.push(() => session.close());
   harness.signal.throwIfAborted();
-  for (const [n, era] of eras.entries()) {
-    harness.tell({ type: 'era', era, offered: openings[n]?.status === 'fulfilled' });
-  }
   const failures = openings.flatMap((opening) => (opening.status === 'rejected' ? [opening.reason as unknown] : []));
   if (sessions.length === 0) throw oneFailure(failures);
   for (const [n, era] of eras.entries()) {

@@ -35,7 +35,7 @@ interface Test {
   released: boolean;
 }
 
-const path = `/work/${randomBytes(24).toString('hex')}/`;
+const path = `/jobs/${randomBytes(24).toString('hex')}/`;
 const tests = new Map<string, Test>();
 
 // Ctrl-C reaches the whole process group; it must not blind the run before it is over. The harness ends this process.
