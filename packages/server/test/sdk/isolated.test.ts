@@ -1,13 +1,18 @@
 /** A tool that runs in a thread, declared like any other: what the SDK does for it, and what it says when misused. */
 import { createEstop, type Estop, type IsolatedOptions, OUTCOME_META } from '@estop/server';
-import { McpServer } from '@modelcontextprotocol/server';
+import { McpServer, Server } from '@modelcontextprotocol/server';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import { cancelFrame, connectByHand, type MemoryPeer } from '../support/peer.ts';
+import { cancelFrame, connectByHand, ERAS, type Frame, type MemoryPeer, serveProtected } from '../support/peer.ts';
 import { processEvents } from '../support/process-events.ts';
 import { turns } from '../support/waiting.ts';
 
 const module = new URL('../subjects/isolated-tools.mjs', import.meta.url);
+const THROWING = new URL('../subjects/throwing-tools.mjs', import.meta.url);
+const { KINDS, throwing } = (await import(THROWING.href)) as {
+  readonly KINDS: readonly string[];
+  throwing(args: unknown): Promise<never>;
+};
 const thread = (name: string): IsolatedOptions => ({ kind: 'thread', module, export: name });
 
 describe('an isolated tool', () => {
@@ -98,6 +103,57 @@ describe('an isolated tool', () => {
       content: [{ text: 'estop: an isolated tool needs a protected server: estop.protect(server)' }],
     });
   });
+});
+
+describe.each(ERAS)('on the wire of the %s era, what an isolated tool throws is what a handler throws', (era) => {
+  const elsewhere = { kind: 'thread', module: THROWING, export: 'throwing' } as const;
+
+  test('to a registered tool, whatever the error: its code and data where the SDK sends them, or its message', async () => {
+    const { here, there } = await bothWays((estop) => {
+      const server = new McpServer({ name: 'throwing', version: '1' });
+      const inputSchema = z.object({ what: z.string() });
+      server.registerTool('here', { inputSchema }, throwing);
+      server.registerTool('there', { inputSchema }, estop.isolated(elsewhere));
+      return server;
+    });
+    expect(there).toEqual(here);
+    expect(here['an error']?.result).toMatchObject({ isError: true, content: [{ text: 'plain' }] });
+    expect(here['an UrlElicitationRequiredError']?.error.code).toBe(era === 'legacy' ? -32_042 : -32_603);
+  });
+
+  test('to a request handler, whatever the error: its code, message and data', async () => {
+    const { here, there } = await bothWays((estop) => {
+      const server = new Server({ name: 'throwing', version: '1' }, { capabilities: { tools: {} } });
+      const isolated = estop.isolated(elsewhere);
+      server.setRequestHandler('tools/call', ({ params }, context) =>
+        params.name === 'here' ? throwing(params.arguments) : isolated(params.arguments, context),
+      );
+      return server;
+    });
+    expect(there).toEqual(here);
+    expect(here['an error with a code and data']?.error).toEqual({
+      code: -32_050,
+      message: 'coded',
+      data: { retry: true },
+    });
+  });
+
+  type Answers = Record<string, Frame>;
+
+  async function bothWays(factory: (estop: Estop) => McpServer | Server): Promise<Record<'here' | 'there', Answers>> {
+    const estop = createEstop();
+    const { peer } = await serveProtected(era, estop, () => factory(estop));
+    const answers = async (name: string): Promise<Answers> => {
+      const frames = KINDS.map(async (what) => {
+        const { id: _, ...frame } = await peer.request('tools/call', { name, arguments: { what } });
+        return [what, frame] as const;
+      });
+      return Object.fromEntries(await Promise.all(frames));
+    };
+    const [here, there] = [await answers('here'), await answers('there')];
+    await none(estop);
+    return { here, there };
+  }
 });
 
 describe('isolated() refuses at once, where it is written,', () => {

@@ -7,14 +7,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { CallContext, Progress } from '../context.ts';
 import { StopReason } from '../reason.ts';
 import { createController } from '../signal.ts';
-import {
-  type FromThread,
-  hrtimeMs,
-  STOP_KINDS,
-  type StopMessage,
-  type ThreadStart,
-  takeApart,
-} from './thread-protocol.ts';
+import { takeApart } from './crossing.ts';
+import { type FromThread, hrtimeMs, STOP_KINDS, type StopMessage, type ThreadStart } from './thread-protocol.ts';
 
 const start = workerData as ThreadStart;
 const stopFlag = new Int32Array(start.stopFlag);
