@@ -1,25 +1,18 @@
 /**
  * One engine for a process, and the ways to put it around servers of the official SDK.
  */
-import {
-  type Call,
-  checkTimeout,
-  Engine,
-  type EngineOptions,
-  firstGiven,
-  type Stats,
-  timeoutFromEnvironment,
-} from './core/index.ts';
+import { type Call, cancelled, type EngineOptions, type RecordResult, type Stats } from './core/index.ts';
 import { callOf } from './sdk/bind.ts';
+import { contextOf } from './sdk/context.ts';
 import { type IsolatedHandler, type IsolatedOptions, isolated } from './sdk/isolated.ts';
-import { type ProtectContext, type ProtectOptions, protect } from './sdk/protect.ts';
+import { callTool } from './sdk/nested.ts';
+import { type ProtectOptions, protect } from './sdk/protect.ts';
+import type { DeadlineOptions } from './sdk/rules.ts';
 import type { ProtectableServer } from './sdk/shapes.ts';
 import { type ServerFactory, type ServeStdioOptions, type StdioServer, serveStdio } from './serve/stdio.ts';
 
-export interface EstopOptions extends EngineOptions {
-  /** ms that a call of any protected server may run, where nothing nearer says so; default: none. */
-  readonly timeoutMs?: number;
-}
+/** `timeoutMs` is that of any protected server's calls, where nothing nearer says so; default: none. */
+export interface EstopOptions extends EngineOptions, DeadlineOptions {}
 
 export interface Estop {
   /**
@@ -33,25 +26,45 @@ export interface Estop {
    * @throws TypeError when it is no such server or is protected already; RangeError for a bad timeout
    */
   protect<T extends ProtectableServer>(server: T, options?: ProtectOptions): T;
-  /** The call of a handler's context, for `remaining()`, `isCancelled`, `throwIfStopped()`. @throws when there is none */
+  /** The call of a handler's context: `remaining()`, `onStop()`, `throwIfStopped()` ... @throws when there is none */
   call(context: unknown): Call;
+  /**
+   * Calls another tool of the same server, from the context of a handler. The nested call ends with its caller: it is
+   * stopped with the same reason, and none outlives the handler that made it. It runs on its caller's places in the
+   * limits, and may enter a mutex that its caller holds.
+   *
+   * @returns the tool's result as the SDK makes it; rejects with the `StopReason` when either call is stopped
+   */
+  callTool(context: unknown, name: string, args?: unknown, options?: DeadlineOptions): Promise<unknown>;
   /** A handler for `registerTool` whose function runs in a thread, and is ended with it. See `IsolatedOptions`. */
   isolated(options: IsolatedOptions): IsolatedHandler;
   /** Serves a factory's servers over stdio, protected, in both eras; exits the process when stdin ends. */
   serveStdio(factory: ServerFactory, options?: ServeStdioOptions): Promise<StdioServer>;
+  /**
+   * The program's own cancel: stops every live call with this key, or waits for the next one that has it, for 300 s
+   * at most. For requests from the wire nothing is to be done: estop reads them.
+   *
+   * @param scope whose call, as `Call.scope` and the channels have it
+   * @param why for people; at most 200 characters of it are kept
+   */
+  cancel(scope: string, requestId: unknown, why?: string): RecordResult;
+  /** The operator's way out of a mutex or a limit that a call keeps: see `Call.release`. */
+  release(call: Call): boolean;
+  /** All calls in flight; a copy. */
+  calls(): Call[];
   stats(): Stats;
+  /**
+   * Stops every call as `shutdown`, and refuses those that come later. Closes no connection.
+   *
+   * @returns when the ladders are done, which is bounded; a handler that listens to nothing may still run
+   */
+  stop(): Promise<void>;
 }
 
-/** @throws RangeError for a bad `timeoutMs`, `graceMs` or `ESTOP_TOOL_TIMEOUT_MS` */
+/** @throws RangeError for an option that is no number of its kind, or a bad `ESTOP_TOOL_TIMEOUT_MS` */
 export function createEstop(options: EstopOptions = {}): Estop {
-  const engine = new Engine(options);
-  const given =
-    options.timeoutMs === undefined ? undefined : checkTimeout(options.timeoutMs, 'createEstop(): timeoutMs');
-  const context: ProtectContext = {
-    engine,
-    timeoutMs: firstGiven(given, timeoutFromEnvironment(process.env)),
-    connections: new WeakMap(),
-  };
+  const context = contextOf(options, 'createEstop()', Infinity);
+  const { engine } = context;
   return {
     protect(server, protectOptions = {}) {
       protect(server, protectOptions, context);
@@ -64,8 +77,13 @@ export function createEstop(options: EstopOptions = {}): Estop {
       }
       return call;
     },
+    callTool: (handlerContext, name, args, callOptions = {}) => callTool(handlerContext, name, args, callOptions),
     isolated,
     serveStdio: (factory, serveOptions = {}) => serveStdio(factory, serveOptions, context),
+    cancel: (scope, requestId, why) => engine.registry.record(scope, requestId, cancelled('library', why)),
+    release: (call) => call.release(),
+    calls: () => engine.registry.calls(),
     stats: () => engine.stats(),
+    stop: () => engine.close(),
   };
 }

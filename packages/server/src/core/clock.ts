@@ -9,6 +9,10 @@ export interface Clock {
   /** Runs `run` once, `ms` from now; at most 2^31-1, the longest that a Node timer can hold. */
   setTimer(run: () => void, ms: number): TimerHandle;
   clearTimer(handle: TimerHandle): void;
+  /** The same timer, which from now on keeps no process alive that has nothing else to do. */
+  unref(handle: TimerHandle): TimerHandle;
+  /** Takes `unref` back. */
+  ref(handle: TimerHandle): TimerHandle;
 }
 
 export type TimerHandle = unknown;
@@ -20,4 +24,6 @@ export const systemClock: Clock = {
   now: () => performance.now(),
   setTimer: (run, ms) => setTimeout(run, ms),
   clearTimer: (handle) => clearTimeout(handle as NodeJS.Timeout),
+  unref: (handle) => (handle as NodeJS.Timeout).unref(),
+  ref: (handle) => (handle as NodeJS.Timeout).ref(),
 };

@@ -1,10 +1,11 @@
 /**
- * How long a call may run: whose word counts, which values are good, and a timer of any length.
+ * How long a call may run: whose word counts, which values are good, and a timer of any length that progress may
+ * extend and that stands still while the user is being asked.
  *
  * A deadline ends the caller's wait and starts the stop. It does not end the work by itself: that is the ladder's part.
  */
-import { inspect } from 'node:util';
-import { type Clock, LONGEST_TIMER_MS, type TimerHandle } from './clock.ts';
+import type { Alarm, Alarms } from './alarms.ts';
+import { checkMs } from './checks.ts';
 
 /** The environment's word on every tool of a process, in ms. */
 export const TIMEOUT_VARIABLE = 'ESTOP_TOOL_TIMEOUT_MS';
@@ -17,10 +18,7 @@ export const TIMEOUT_VARIABLE = 'ESTOP_TOOL_TIMEOUT_MS';
  * @throws RangeError for anything that is not a number of milliseconds >= 0
  */
 export function checkTimeout(value: unknown, where: string): number {
-  if (typeof value !== 'number' || Number.isNaN(value) || value < 0) {
-    throw new RangeError(`estop: ${where} must be a number of milliseconds >= 0, got ${show(value)}`);
-  }
-  return value === 0 ? Infinity : value;
+  return checkMs(value, where) || Infinity;
 }
 
 /** The environment's word, checked; `undefined` when it says nothing. */
@@ -37,45 +35,91 @@ export function firstGiven(...timeouts: readonly (number | undefined)[]): number
   return Infinity;
 }
 
-/** One armed deadline. Fires at most once, never early, and never after `disarm`. */
-export class Deadline {
-  readonly #clock: Clock;
-  readonly #expire: () => void;
-  readonly #endsAt: number;
-  #timer: TimerHandle | undefined;
+/** Progress may extend a deadline up to this many times its length, all told, where nobody says otherwise. */
+export const CEILING_FACTOR = 10;
 
-  constructor(clock: Clock, timeoutMs: number, expire: () => void) {
-    this.#clock = clock;
-    this.#expire = expire;
-    this.#endsAt = clock.now() + timeoutMs;
-    this.#arm();
+/** Hears, once, that its time is over. */
+export interface Timed {
+  timedOut(timeoutMs: number): void;
+}
+
+/**
+ * One deadline. Is over at most once, never early, never while it is paused, and never after `disarm`.
+ *
+ * `extend` starts it anew, never past a ceiling. Time in which it was paused counts for neither.
+ */
+export class Deadline implements Alarm {
+  dueAt: number;
+  at = -1;
+  readonly #alarms: Alarms;
+  readonly #timed: Timed;
+  readonly #timeoutMs: number;
+  // Made when it is first extended or paused: most deadlines never are.
+  #stretch: Stretch | undefined;
+
+  constructor(alarms: Alarms, timeoutMs: number, timed: Timed) {
+    this.#alarms = alarms;
+    this.#timed = timed;
+    this.#timeoutMs = timeoutMs;
+    this.dueAt = alarms.now() + timeoutMs;
+    alarms.set(this, this.dueAt);
   }
 
   /** ms left, never below 0. */
   remaining(): number {
-    return Math.max(0, this.#endsAt - this.#clock.now());
+    return Math.max(0, this.dueAt - this.#now());
+  }
+
+  /** Starts anew from now, but is over at the latest `ceilingMs` after its first start. Never shortens it. */
+  extend(ceilingMs: number): void {
+    const { startedAt, pauses } = this.#stretched();
+    const wanted = Math.min(this.#now() + this.#timeoutMs, startedAt + ceilingMs);
+    if (wanted <= this.dueAt) return;
+    this.dueAt = wanted;
+    if (pauses === 0) this.#alarms.set(this, wanted);
+  }
+
+  /** Stands still until as many `resume` have come as `pause`; one that is too many does nothing. */
+  pause(): void {
+    const stretch = this.#stretched();
+    stretch.pauses += 1;
+    if (stretch.pauses > 1) return;
+    stretch.pausedAt = this.#alarms.now();
+    this.#alarms.unset(this);
+  }
+
+  resume(): void {
+    const stretch = this.#stretched();
+    if (stretch.pauses === 0) return;
+    stretch.pauses -= 1;
+    if (stretch.pauses > 0) return;
+    const stoodStill = this.#alarms.now() - stretch.pausedAt;
+    stretch.startedAt += stoodStill;
+    this.#alarms.set(this, this.dueAt + stoodStill);
   }
 
   disarm(): void {
-    if (this.#timer !== undefined) this.#clock.clearTimer(this.#timer);
-    this.#timer = undefined;
+    this.#alarms.unset(this);
   }
 
-  // A timer longer than Node can hold would fire at once; so a long deadline is a chain of timers.
-  #arm(): void {
-    const left = this.#endsAt - this.#clock.now();
-    this.#timer = this.#clock.setTimer(
-      () => (this.#endsAt > this.#clock.now() ? this.#arm() : this.#end()),
-      Math.min(Math.max(0, Math.ceil(left)), LONGEST_TIMER_MS),
-    );
+  /** The alarms': it is due. */
+  ring(): void {
+    this.#timed.timedOut(this.#timeoutMs);
   }
 
-  #end(): void {
-    this.#timer = undefined;
-    this.#expire();
+  #now(): number {
+    return this.#stretch !== undefined && this.#stretch.pauses > 0 ? this.#stretch.pausedAt : this.#alarms.now();
+  }
+
+  #stretched(): Stretch {
+    this.#stretch ??= { startedAt: this.dueAt - this.#timeoutMs, pauses: 0, pausedAt: 0 };
+    return this.#stretch;
   }
 }
 
-function show(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value.slice(0, 50)) : inspect(value, { depth: 0 }).slice(0, 50);
+interface Stretch {
+  /** Later than its start by all the time in which it was paused. */
+  startedAt: number;
+  pauses: number;
+  pausedAt: number;
 }

@@ -1,81 +1,131 @@
 /**
- * One engine for a process: the registry, the counts, and what all calls share.
+ * One engine for a process: the registry, the slots, the counts, and what all calls share.
  *
  * Promises that every call it begins leaves it exactly once. Does not know of MCP: methods and names are words to it.
  */
+import { Alarms } from './alarms.ts';
 import { Call, type CallHost, type CallInit } from './call.ts';
+import { checkMs } from './checks.ts';
 import { type Clock, systemClock } from './clock.ts';
+import { cleanUp, Janitor } from './janitor.ts';
 import type { CallState } from './outcome.ts';
+import { type StopReason, shutdown } from './reason.ts';
+import type { RecordedLimits } from './recorded.ts';
 import { Registry } from './registry.ts';
+import { type SlotLimits, Slots } from './slots/slots.ts';
+import { nest } from './work/nested.ts';
 
-export interface EngineOptions {
+export interface EngineOptions extends SlotLimits {
   readonly clock?: Clock;
   /** ms between a call's signal and the kill; default 2 000. 0 kills at once. */
-  readonly graceMs?: number;
+  readonly graceMs?: number | undefined;
+  /** Bounds of the cancels that wait for a call to come. */
+  readonly recorded?: RecordedLimits | undefined;
+  /** ms between two passes of the janitor; default 60 000. `Infinity`: it never comes by itself. */
+  readonly cleanupMs?: number | undefined;
 }
 
 export interface Stats {
+  /** Calls that have arrived, and whose handler has not been started. */
+  readonly queued: number;
   /** Calls whose handler has been started, and that have not been stopped. */
   readonly running: number;
-  /** Calls that are answered, or whose ladder is done, and whose handler runs on or whose work is `unknown`. */
+  /**
+   * Calls that are answered, or whose ladder is done, and whose handler runs on or whose work is `unknown`; and those
+   * that an operator has released, until they leave.
+   */
   readonly abandoned: number;
   /** Calls that have not left: everything that still counts, in any state. */
   readonly inFlight: number;
+  /** Cancels that wait for a call to come. */
+  readonly recorded: number;
   readonly ignoredCancels: number;
 }
 
 const DEFAULT_GRACE_MS = 2_000;
+const DEFAULT_CLEANUP_MS = 60_000;
 
 export class Engine implements CallHost {
   readonly clock: Clock;
+  readonly alarms: Alarms;
   readonly graceMs: number;
-  readonly registry = new Registry();
+  readonly registry: Registry;
+  readonly slots: Slots;
+  readonly #janitor: Janitor;
+  #queued = 0;
   #running = 0;
-  #abandoned = 0;
+  #inFlight = 0;
+  #closedWith: StopReason | undefined;
 
-  /** @throws RangeError for a grace that is no number of ms >= 0 */
+  /** @throws RangeError for an option that is no number of its kind, naming it */
   constructor(options: EngineOptions = {}) {
     this.clock = options.clock ?? systemClock;
-    this.graceMs = checkGrace(options.graceMs === undefined ? DEFAULT_GRACE_MS : options.graceMs);
+    this.alarms = new Alarms(this.clock);
+    this.graceMs = checkMs(options.graceMs === undefined ? DEFAULT_GRACE_MS : options.graceMs, 'graceMs');
+    this.registry = new Registry(this.clock, options.recorded);
+    this.slots = new Slots(this.clock, options);
+    const everyMs = checkMs(options.cleanupMs === undefined ? DEFAULT_CLEANUP_MS : options.cleanupMs, 'cleanupMs');
+    this.#janitor = new Janitor(this.clock, this.registry, everyMs || Infinity);
   }
 
   /** A call that has arrived: in flight, and cancellable, from this moment on. */
   begin(init: CallInit): Call {
     const call = new Call(this, init);
+    this.#queued += 1;
+    this.#inFlight += 1;
     this.registry.track(call);
+    if (this.#closedWith !== undefined) call.stop(this.#closedWith);
     return call;
+  }
+
+  /** A call that another one makes, see `nest`. */
+  nest(parent: Call, init: Pick<CallInit, 'method' | 'name'>): Call {
+    return nest(parent, (nested) => this.begin(nested), init);
   }
 
   stats(): Stats {
     return {
+      queued: this.#queued,
       running: this.#running,
-      abandoned: this.#abandoned,
-      inFlight: this.registry.size,
+      abandoned: this.slots.abandoned,
+      inFlight: this.#inFlight,
+      recorded: this.registry.recorded,
       ignoredCancels: this.registry.ignoredCancels,
     };
   }
 
+  /** A pass of the janitor, now. */
+  cleanup(): void {
+    cleanUp(this.registry);
+  }
+
   /** Resolves when no ladder climbs any more: each call that was stopped has ended, or has been given up. Bounded. */
   async laddersDone(): Promise<void> {
-    await Promise.all(this.registry.calls().map((call) => call.ladder));
+    await Promise.all(this.registry.unfinished().map((call) => call.ladder));
+  }
+
+  /**
+   * Stops every call, refuses those that come later, and sends the janitor home. Does not wait for calls to end well.
+   *
+   * @returns when the ladders are done, which is bounded; a handler that listens to nothing may still run
+   */
+  async close(reason: StopReason = shutdown()): Promise<void> {
+    this.#closedWith ??= reason;
+    this.#janitor.dismiss();
+    for (const call of this.registry.calls()) call.stop(reason);
+    await this.laddersDone();
+    this.alarms.dismiss();
   }
 
   moved(_call: Call, from: CallState, to: CallState): void {
-    if (from === 'running') this.#running -= 1;
+    if (from === 'queued') this.#queued -= 1;
+    else if (from === 'running') this.#running -= 1;
     if (to === 'running') this.#running += 1;
-    if (from === 'abandoned') this.#abandoned -= 1;
-    if (to === 'abandoned') this.#abandoned += 1;
   }
 
   left(call: Call): void {
+    this.#inFlight -= 1;
     this.registry.untrack(call);
     call.owner?.left(call);
   }
-}
-
-function checkGrace(ms: number): number {
-  if (typeof ms !== 'number' || !(ms >= 0)) {
-    throw new RangeError(`estop: graceMs must be a number of milliseconds >= 0, got ${String(ms)}`);
-  }
-  return ms;
 }

@@ -1,10 +1,24 @@
 /**
  * `@estop/server/core`: the engine. No dependency, and no MCP: methods, names and scopes are words to it.
  */
-export { Call, type CallInit, type Owner } from './call.ts';
+export { Call, type CallInit, type Owner, type RunOptions } from './call.ts';
+export {
+  type CallEvent,
+  type Channels,
+  type CleanedUpEvent,
+  channels,
+  type EvictedEvent,
+  type ObservedEvent,
+  type OutcomeEvent,
+  type StopEvent,
+  type WaitingEvent,
+} from './channels.ts';
+export { checkCount, show } from './checks.ts';
+export { cleanText } from './clean.ts';
+export { clientAddress, type TrustedProxies, trustedProxies } from './client-address.ts';
 export { type Clock, systemClock, type TimerHandle } from './clock.ts';
 export type { CallContext, Progress } from './context.ts';
-export { checkTimeout, firstGiven, TIMEOUT_VARIABLE, timeoutFromEnvironment } from './deadline.ts';
+export { CEILING_FACTOR, checkTimeout, firstGiven, TIMEOUT_VARIABLE, timeoutFromEnvironment } from './deadline.ts';
 export { Engine, type EngineOptions, type Stats } from './engine.ts';
 export type { CallState, HandlerFact, Outcome, WorkFact } from './outcome.ts';
 export {
@@ -13,12 +27,18 @@ export {
   cleanReason,
   deadline,
   disconnected,
+  overloaded,
   REQUEST_CANCELLED,
   REQUEST_CANCELLED_TEXT,
   type StopKind,
   StopReason,
+  shutdown,
 } from './reason.ts';
-export { type CancelResult, Registry } from './registry.ts';
+export type { RecordedLimits } from './recorded.ts';
+export { type CancelResult, type Cleanup, type RecordResult, Registry } from './registry.ts';
 export { isValidRequestId, type RequestId } from './request-id.ts';
+export { type Caller, connectionScope, isShared, scopeOf } from './scope.ts';
+export type { Gate, Place, SlotLimits, Slots, SlotUser } from './slots/slots.ts';
+export type { StopListener } from './stop.ts';
 export { runInThread, type ThreadOptions } from './work/thread.ts';
 export type { Work } from './work/work.ts';

@@ -4,7 +4,7 @@
  * Neither follows from the other. Both speak only of what estop can know: a handler's promise, and work that was
  * started through estop. Work that a handler started by other means is nobody's claim here.
  */
-import type { StopKind } from './reason.ts';
+import type { CancelledBy, StopKind } from './reason.ts';
 
 /** `settled`: the handler returned or threw. */
 export type HandlerFact = 'settled' | 'running';
@@ -25,12 +25,19 @@ export type CallState =
   | 'abandoned'
   | 'refused';
 
+/** What is known of a call at the moment of asking; it changes until the call has left. */
 export interface Outcome {
   readonly state: CallState;
-  /** Absent while nobody has stopped the call. */
+  /** Absent while nobody has stopped the call; so are all that follow from a stop. */
   readonly reason?: StopKind;
+  /** Only of `cancelled`. */
+  readonly by?: CancelledBy;
   readonly handler: HandlerFact;
   readonly work: WorkFact;
+  /** ms from the signal to the handler's end; absent when it had ended before, or has not yet. */
+  readonly signalToSettledMs?: number;
+  /** ms from the signal to the proof that the work ended; absent without proof (`none`, `none-found`, `unknown`). */
+  readonly signalToProofMs?: number;
 }
 
 const WEAKEST_FIRST: readonly WorkFact[] = ['unknown', 'none-found', 'ended', 'none'];

@@ -3,6 +3,7 @@
  *
  * Nothing in estop decides by the text of a message, and nothing should: the text is for people.
  */
+import { cleanText } from './clean.ts';
 
 /** JSON-RPC code of a cancelled request that is answered (the LSP's code; MCP itself assigns none). */
 export const REQUEST_CANCELLED = -32800;
@@ -43,14 +44,18 @@ export function disconnected(): StopReason {
   return new StopReason('disconnected', 'The client is gone');
 }
 
+/** @param message for the one whose call was not run: why, with numbers, and what to do */
+export function overloaded(message: string): StopReason {
+  return new StopReason('overloaded', message);
+}
+
+export function shutdown(): StopReason {
+  return new StopReason('shutdown', 'The server is shutting down');
+}
+
 const LONGEST_REASON = 200;
-/** Controls, format characters (bidirectional, zero-width, tags), separators of lines, halves of characters. */
-const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** A reason that came from outside, fit for logs: at most 200 characters, none of them unsafe; a non-string is none. */
 export function cleanReason(why: unknown): string | undefined {
-  if (typeof why !== 'string') return undefined;
-  // Cut before the clean-up: its cost is bounded by our limit, not by the sender.
-  const text = why.slice(0, LONGEST_REASON * 4).replace(UNSAFE, '');
-  return text === '' ? undefined : [...text].slice(0, LONGEST_REASON).join('');
+  return cleanText(why, LONGEST_REASON);
 }

@@ -44,7 +44,8 @@ function guard(listener: Listener): Listener {
   return guarding;
 }
 
-function report(error: unknown): void {
+/** What a listener threw, as a process warning: it harms nobody else, and is not lost. */
+export function report(error: unknown): void {
   process.emitWarning(`A listener on the signal of a call threw: ${describe(error)}`, {
     type: 'EstopWarning',
     code: 'ESTOP_LISTENER_THREW',

@@ -1,55 +1,79 @@
 /**
- * Ties a call to the fresh context that the SDK made for its handler: in place, so that all else stays as it is.
+ * Ties a call to the fresh context that the SDK made for its handler: there the signal is the call's own.
  *
- * The signal becomes the call's own; after a stop `notify` and `log` resolve quietly, and what asks the client
- * (`send`, `elicitInput`, `requestSampling`) rejects with the reason. None of them becomes an unhandled rejection.
+ * After a stop `notify` and `log` resolve quietly, and what asks the client (`send`, `elicitInput`, `requestSampling`)
+ * rejects with the reason. None of them becomes an unhandled rejection.
  */
 import type { Call } from '../core/index.ts';
-import type { ContextShape } from './shapes.ts';
+import { ask, heard } from './ask.ts';
+import { ASKS_USER } from './methods.ts';
+import type { ContextShape, RequestContextShape } from './shapes.ts';
 
 /** Enumerable, because the SDK spreads its contexts on the way to a handler. */
 const CALL = Symbol.for('estop.call');
 
+interface Bound {
+  [CALL]?: Call;
+}
+
+/** One getter for all calls: a signal is made when it is first looked at, and most never are. */
+const SIGNAL = {
+  get(this: Bound): AbortSignal | undefined {
+    return this[CALL]?.signal;
+  },
+  enumerable: true,
+  configurable: true,
+};
+
+/** How many properties the SDK gives every request context; the literal below has them all. */
+const ALWAYS = 10;
+
+/**
+ * Puts a request context of ours in the place of the SDK's: a literal is the cheapest object to make, and one whose
+ * properties are replaced or added to is the dearest (measured: 0.2 against 1 us and more).
+ */
 export function bind(call: Call, context: ContextShape): void {
-  const request = context.mcpReq;
-  (context as { [CALL]?: Call })[CALL] = call;
-  Object.defineProperty(request, 'signal', { get: () => call.signal, enumerable: true, configurable: true });
-  const members = request as unknown as Record<string, unknown>;
-  for (const name of ['notify', 'log']) hush(call, members, name);
-  for (const name of ['send', 'elicitInput', 'requestSampling']) refuse(call, members, name);
+  const { mcpReq } = context;
+  const { notify, log, send, elicitInput, requestSampling } = mcpReq;
+  const request: Bound & Record<string, unknown> = {
+    [CALL]: call,
+    id: mcpReq.id,
+    method: mcpReq.method,
+    _meta: mcpReq._meta,
+    requestState: mcpReq.requestState,
+    notify: (...args: unknown[]) => heard(hush(call, notify, args)),
+    log: (...args: unknown[]) => heard(hush(call, log, args)),
+    send: (...args: unknown[]) => ask(call, send, args, isForUser(args[0])),
+    elicitInput: (...args: unknown[]) => ask(call, elicitInput, args, true),
+    requestSampling: (...args: unknown[]) => ask(call, requestSampling, args, true),
+  };
+  Object.defineProperty(request, 'signal', SIGNAL);
+  if (Object.keys(mcpReq).length > ALWAYS) addOthers(request, mcpReq);
+  context.mcpReq = request as unknown as RequestContextShape;
+}
+
+/** The modern era's envelope and inputs, and what a later SDK may have. */
+function addOthers(request: Record<string, unknown>, given: RequestContextShape): void {
+  for (const name in given) if (!(name in request)) request[name] = given[name as keyof RequestContextShape];
 }
 
 /** The call of a handler's context; `undefined` where the server is not protected. */
 export function callOf(context: unknown): Call | undefined {
-  return (context as { [CALL]?: Call } | null | undefined)?.[CALL];
+  return (context as { mcpReq?: Bound } | null | undefined)?.mcpReq?.[CALL];
 }
 
-type Method = (...args: unknown[]) => unknown;
+type Method = (...args: never[]) => unknown;
 
-function hush(call: Call, members: Record<string, unknown>, name: string): void {
-  const method = members[name] as Method | undefined;
-  if (method === undefined) return;
-  members[name] = (...args: unknown[]): Promise<unknown> => {
-    if (call.isCancelled) return Promise.resolve();
-    return heard(
-      invoke(method, args).catch((error: unknown) => (call.isCancelled ? undefined : Promise.reject(error))),
-    );
-  };
+function isForUser(request: unknown): boolean {
+  return ASKS_USER.has((request as { method?: unknown } | undefined)?.method);
 }
 
-function refuse(call: Call, members: Record<string, unknown>, name: string): void {
-  const method = members[name] as Method | undefined;
-  if (method === undefined) return;
-  members[name] = (...args: unknown[]): Promise<unknown> =>
-    heard(call.reason === undefined ? invoke(method, args) : Promise.reject(call.reason));
-}
-
-async function invoke(method: Method, args: unknown[]): Promise<unknown> {
-  return method(...args);
-}
-
-/** The same promise; fire-and-forget is no crash. Whoever awaits it still gets the rejection. */
-function heard<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {});
-  return promise;
+async function hush(call: Call, method: Method, args: unknown[]): Promise<unknown> {
+  if (call.reason !== undefined) return undefined;
+  try {
+    return await method(...(args as never[]));
+  } catch (error) {
+    if (call.reason === undefined) throw error;
+    return undefined;
+  }
 }

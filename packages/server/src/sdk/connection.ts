@@ -4,29 +4,32 @@
  * So a call is in the registry from the moment it is read, a cancel right behind it finds it, and the handler is
  * never started. Its scope is its own: no cancel from elsewhere names a call of this connection.
  */
-import { type Call, cancelled, disconnected, type Engine } from '../core/index.ts';
+import { type Call, cancelled, connectionScope, disconnected, type Engine, type Owner } from '../core/index.ts';
 import { SILENCE } from './answer.ts';
-import { CALL_METHODS } from './methods.ts';
+import { ASKS_USER, CALL_METHODS } from './methods.ts';
+import type { Served } from './nested.ts';
 import { type Frame, nameIn, type TransportShape } from './shapes.ts';
 
 const SILENCED_TOKENS = 1_000;
 
-let connections = 0;
-
-export class Connection {
+export class Connection implements Owner {
+  /** The server at this end, once there is one. */
+  served: Served | undefined;
   readonly #engine: Engine;
-  readonly #scope: string;
+  readonly #scope = connectionScope();
+  #isClosed = false;
   // Calls that were read and that the SDK has not dispatched yet, oldest first for each id.
-  readonly #arrived = new Map<unknown, Call[]>();
-  // Invariant: holds only calls that are in the registry. Clients choose the token, once for each call.
+  readonly #arrived = new Map<unknown, Call | Call[]>();
+  // Invariant: both hold only calls that are in the registry. Clients choose the token, once for each call.
   readonly #progressTokens = new Map<unknown, Call>();
+  readonly #tokens = new Map<Call, unknown>();
   // Of calls that were stopped and have left, the last ones: what they left behind may still report progress.
   readonly #silenced = new Set<unknown>();
+  // By id, as text (the SDK takes "0" for 0): requests that the user has not answered, and the calls that stand still.
+  readonly #asked = new Map<string, readonly Call[]>();
 
   constructor(engine: Engine) {
     this.#engine = engine;
-    connections += 1;
-    this.#scope = `connection:${connections}`;
   }
 
   /** A connection in front of the transport's reader, its writer and its end. Once for each transport. */
@@ -38,10 +41,16 @@ export class Connection {
 
   /** The call that the SDK is about to dispatch: the one that was read, or one made now if it was not seen. */
   dispatch(id: unknown, method: string, params: unknown): Call {
-    const namesakes = this.#arrived.get(id);
-    const call = namesakes?.shift();
-    if (namesakes?.length === 0) this.#arrived.delete(id);
+    const call = this.#takeArrived(id);
     return call ?? this.#begin(id, method, params);
+  }
+
+  get isGone(): boolean {
+    return this.#isClosed;
+  }
+
+  left(call: Call): void {
+    if (this.#tokens.size > 0) this.#forget(call);
   }
 
   #attach(transport: TransportShape): void {
@@ -55,63 +64,121 @@ export class Connection {
       onclose?.();
     };
     const send = transport.send.bind(transport);
-    transport.send = (message, options) => (this.#mayWrite(message) ? send(message, options) : Promise.resolve());
+    transport.send = (message, options) => {
+      if (!this.#mayWrite(message, options as SendOptions)) return Promise.resolve();
+      const sent = send(message, options);
+      if (this.#asked.size > 0) sent.catch(() => this.#answered(message.id));
+      return sent;
+    };
   }
 
   #read(message: Frame): void {
-    if (message.method === 'notifications/cancelled') {
+    if (message.method === undefined) {
+      if (this.#asked.size > 0) this.#answered(message.id);
+    } else if (message.method === 'notifications/cancelled') {
       const { requestId, reason } = (message.params ?? {}) as { requestId?: unknown; reason?: unknown };
       this.#engine.registry.cancel(this.#scope, requestId, cancelled('client', reason));
     } else if (isId(message.id) && CALL_METHODS.has(message.method)) {
-      const call = this.#begin(message.id, String(message.method), message.params);
-      const namesakes = this.#arrived.get(call.id);
-      if (namesakes === undefined) this.#arrived.set(call.id, [call]);
-      else namesakes.push(call);
+      this.#arrive(this.#begin(message.id, String(message.method), message.params));
     }
   }
 
   #closed(): void {
+    this.#isClosed = true;
     this.#engine.registry.stopScope(this.#scope, disconnected());
     this.#arrived.clear();
+    this.#asked.clear();
   }
 
   #begin(id: unknown, method: string, params: unknown): Call {
-    const init = { scope: this.#scope, id, method, name: nameIn(params) };
+    const call = this.#engine.begin({ scope: this.#scope, id, method, name: nameIn(params), owner: this });
     const token = (params as { _meta?: { progressToken?: unknown } } | undefined)?._meta?.progressToken;
-    if (token === undefined) return this.#engine.begin(init);
-    const call = this.#engine.begin({ ...init, owner: { left: (gone) => this.#forget(token, gone) } });
-    this.#silenced.delete(token);
-    this.#progressTokens.set(token, call);
+    if (token !== undefined) {
+      this.#silenced.delete(token);
+      this.#progressTokens.set(token, call);
+      this.#tokens.set(call, token);
+    }
     return call;
   }
 
-  #forget(token: unknown, call: Call): void {
-    if (this.#progressTokens.get(token) !== call) return;
+  #arrive(call: Call): void {
+    const namesakes = this.#arrived.get(call.id);
+    if (namesakes === undefined) this.#arrived.set(call.id, call);
+    else if (Array.isArray(namesakes)) namesakes.push(call);
+    else this.#arrived.set(call.id, [namesakes, call]);
+  }
+
+  #takeArrived(id: unknown): Call | undefined {
+    const namesakes = this.#arrived.get(id);
+    const isLast = !Array.isArray(namesakes) || namesakes.length === 1;
+    if (isLast) this.#arrived.delete(id);
+    return Array.isArray(namesakes) ? namesakes.shift() : namesakes;
+  }
+
+  #forget(call: Call): void {
+    const token = this.#tokens.get(call);
+    this.#tokens.delete(call);
+    if (token === undefined || this.#progressTokens.get(token) !== call) return;
     this.#progressTokens.delete(token);
-    if (!call.isCancelled) return;
+    if (call.reason === undefined) return;
     this.#silenced.add(token);
     if (this.#silenced.size > SILENCED_TOKENS) this.#silenced.delete(this.#silenced.values().next().value);
   }
 
-  #mayWrite(message: Frame): boolean {
-    if (message.method === 'notifications/progress') {
-      const token = (message.params as { progressToken?: unknown } | undefined)?.progressToken;
-      return !this.#silenced.has(token) && this.#progressTokens.get(token)?.isCancelled !== true;
+  #mayWrite(message: Frame, options: SendOptions): boolean {
+    if (message.method === 'notifications/progress') return this.#progress(message);
+    if (message.method !== undefined) {
+      this.#asks(message, options);
+      return true;
     }
-    if (message.method !== undefined || message.id === undefined) return true;
+    if (message.id === undefined) return true;
     if (message.error?.data === SILENCE) return false;
     return this.#arrived.size === 0 || !this.#answeredBeforeDispatch(message.id);
   }
 
+  #progress(message: Frame): boolean {
+    const token = (message.params as { progressToken?: unknown } | undefined)?.progressToken;
+    const call = this.#progressTokens.get(token);
+    if (call?.reason !== undefined || this.#silenced.has(token)) return false;
+    call?.progressed();
+    return true;
+  }
+
+  /** A handler's request to the client, or that it is no longer wanted. */
+  #asks(message: Frame, options: SendOptions): void {
+    if (message.method === 'notifications/cancelled') {
+      this.#answered((message.params as { requestId?: unknown } | undefined)?.requestId);
+    }
+    if (options?.relatedRequestId === undefined || !ASKS_USER.has(message.method)) return;
+    // Whatever nested call it is that asks: on the wire it has the id of the one that came over it.
+    const asking = this.#engine.registry
+      .calls(this.#scope)
+      .filter((call) => call.state === 'running' && rootOf(call).id === options.relatedRequestId);
+    for (const call of asking) call.pause();
+    this.#asked.set(String(message.id), asking);
+  }
+
+  #answered(id: unknown): void {
+    for (const call of this.#asked.get(String(id)) ?? []) call.resume();
+    this.#asked.delete(String(id));
+  }
+
   /** The SDK answered what it never dispatched (a malformed request, say): nobody will run that call. */
   #answeredBeforeDispatch(id: unknown): boolean {
-    const call = this.#arrived.get(id)?.[0];
-    if (call === undefined) return false;
-    this.dispatch(id, call.method, undefined);
-    call.discard();
-    return call.isCancelled;
+    const call = this.#takeArrived(id);
+    call?.discard();
+    return call?.reason !== undefined;
   }
 }
+
+/** The call that came over the wire, of which this one is, or which it came from. */
+export function rootOf(call: Call): Call {
+  let root = call;
+  while (root.parent !== undefined) root = root.parent;
+  return root;
+}
+
+type SendOptions = { readonly relatedRequestId?: unknown } | undefined;
 
 function isId(id: unknown): boolean {
   return typeof id === 'string' || typeof id === 'number';

@@ -71,7 +71,8 @@ function importable(module: string | URL): string {
   return url;
 }
 
-function tell(context: ContextShape, progress: Progress): void {
+/** Writes progress to the client, if it asked for it. */
+export function tell(context: ContextShape, progress: Progress): void {
   const progressToken = context.mcpReq._meta?.progressToken;
   if (progressToken === undefined) return;
   void context.mcpReq.notify({ method: 'notifications/progress', params: { progressToken, ...progress } });

@@ -1,4 +1,8 @@
 /**
+ * Which requests matter here, by their method.
+ */
+
+/**
  * The requests that run an author's handler: these are calls, and no others.
  *
  * `initialize`, `ping` and the lists are the SDK's own and quick; a client may not cancel `initialize` at all
@@ -10,3 +14,6 @@ export const CALL_METHODS: ReadonlySet<unknown> = new Set([
   'resources/read',
   'completion/complete',
 ]);
+
+/** Requests to a legacy client that are put to its user: meanwhile the deadline of the call that asks stands still. */
+export const ASKS_USER: ReadonlySet<unknown> = new Set(['elicitation/create', 'sampling/createMessage']);

@@ -30,14 +30,25 @@ export interface RequestShape {
   readonly params?: { readonly name?: unknown; readonly uri?: unknown };
 }
 
+type Method = (...args: never[]) => unknown;
+
+/** SDK v2's `ctx.mcpReq`. */
+export interface RequestContextShape {
+  readonly id: unknown;
+  readonly method?: string;
+  readonly requestState?: unknown;
+  readonly _meta?: { readonly progressToken?: string | number } | undefined;
+  readonly signal: AbortSignal;
+  readonly notify: (notification: { method: string; params?: unknown }, ...rest: never[]) => Promise<void>;
+  readonly log: Method;
+  readonly send: Method;
+  readonly elicitInput: Method;
+  readonly requestSampling: Method;
+}
+
 /** SDK v2's handler context. */
 export interface ContextShape {
-  mcpReq: {
-    readonly id: unknown;
-    readonly _meta?: { readonly progressToken?: string | number };
-    signal: AbortSignal;
-    notify: (notification: { method: string; params?: unknown }, ...rest: never[]) => Promise<void>;
-  };
+  mcpReq: RequestContextShape;
 }
 
 export type HandlerShape = (request: RequestShape, context: ContextShape) => Promise<unknown>;

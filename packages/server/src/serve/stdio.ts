@@ -5,7 +5,8 @@
  * handler that does not listen. A main loop that is blocked for good notices no end of stdin; isolate such tools.
  */
 import { Connection } from '../sdk/connection.ts';
-import { isProtected, type ProtectContext, protect } from '../sdk/protect.ts';
+import type { ProtectContext } from '../sdk/context.ts';
+import { isProtected, protect } from '../sdk/protect.ts';
 import { type Frame, type ProtectableServer, protocolOf, type TransportShape } from '../sdk/shapes.ts';
 
 export interface ServeContext {

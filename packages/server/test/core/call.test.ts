@@ -38,9 +38,12 @@ describe('a call that nobody stops', () => {
     const call = arrive();
     const error = new Error('at once');
     const answer = answerOf(
-      call.run(() => {
-        throw error;
-      }, 50),
+      call.run(
+        () => {
+          throw error;
+        },
+        { timeoutMs: 50 },
+      ),
     );
     await turns();
 
@@ -64,7 +67,7 @@ describe('a call that nobody stops', () => {
     const { arrive } = rig();
     // biome-ignore lint/suspicious/noThenProperty: a thenable is what it is about
     const thenable = { then: (resolve: (value: string) => void) => resolve('from a thenable') };
-    const answer = answerOf(arrive().run(() => thenable as PromiseLike<string>, Infinity));
+    const answer = answerOf(arrive().run(() => thenable as PromiseLike<string>, { timeoutMs: Infinity }));
     await turns();
     expect(answer.value).toBe('from a thenable');
   });
@@ -84,11 +87,14 @@ describe('a call that nobody stops', () => {
     const { clock, start } = rig();
     const well = start(50);
     const badly = start(50);
-    expect(clock.pending).toBe(2);
+    expect(clock.pending).toBe(1);
     well.returns();
     badly.throws(new Error('mine'));
     await turns();
     expect(clock.pending).toBe(0);
+    // What is there for the next call keeps no process alive, and goes when its time has come.
+    clock.advance(50);
+    expect(clock.background).toBe(0);
   });
 
   test('holds no timer either while the work that it left behind is being ended', async () => {
@@ -127,7 +133,7 @@ describe('a call that nobody stops', () => {
   test('cannot be run twice', async () => {
     const { start } = rig();
     const { call } = start();
-    expect(() => call.run(() => 1, Infinity)).toThrow('tool "scrape" was started twice');
+    expect(() => call.run(() => 1, { timeoutMs: Infinity })).toThrow('tool "scrape" was started twice');
   });
 });
 
@@ -139,14 +145,23 @@ describe('a stop before the handler has started', () => {
     expect(call.stop(reason)).toBe(true);
     let started = false;
     const answer = answerOf(
-      call.run(() => {
-        started = true;
-      }, 50),
+      call.run(
+        () => {
+          started = true;
+        },
+        { timeoutMs: 50 },
+      ),
     );
     await turns();
 
     expect(started).toBe(false);
-    expect(call.outcome()).toEqual({ state: 'refused', reason: 'cancelled', handler: 'settled', work: 'none' });
+    expect(call.outcome()).toEqual({
+      state: 'refused',
+      reason: 'cancelled',
+      by: 'client',
+      handler: 'settled',
+      work: 'none',
+    });
     expect(answer.error).toBe(reason);
     expect(left).toEqual([call]);
   });
@@ -164,7 +179,14 @@ describe('a stop before the handler has started', () => {
     const { arrive, engine, clock } = rig();
     arrive().stop(shutdown());
     expect(clock.pending).toBe(0);
-    expect(engine.stats()).toEqual({ running: 0, abandoned: 0, inFlight: 0, ignoredCancels: 0 });
+    expect(engine.stats()).toEqual({
+      queued: 0,
+      running: 0,
+      abandoned: 0,
+      inFlight: 0,
+      recorded: 0,
+      ignoredCancels: 0,
+    });
   });
 
   test('a call that is given up before its start leaves once, and its handler cannot be started any more', async () => {
@@ -175,7 +197,7 @@ describe('a stop before the handler has started', () => {
     expect(call.stop(shutdown())).toBe(false);
     expect(left).toEqual([call]);
     expect(engine.stats().inFlight).toBe(0);
-    expect(() => call.run(() => 1, Infinity)).toThrow('started twice');
+    expect(() => call.run(() => 1, { timeoutMs: Infinity })).toThrow('started twice');
   });
 
   test('giving up a call that runs already does nothing', () => {
@@ -231,10 +253,13 @@ describe('first wins, once', () => {
     const call = arrive();
     const reason = cancelled('library');
     const answer = answerOf(
-      call.run(() => {
-        call.stop(reason);
-        return 'value';
-      }, Infinity),
+      call.run(
+        () => {
+          call.stop(reason);
+          return 'value';
+        },
+        { timeoutMs: Infinity },
+      ),
     );
     await turns();
     expect(answer).toEqual({ times: 1, error: reason });
@@ -245,15 +270,39 @@ describe('first wins, once', () => {
     const { arrive } = rig();
     const call = arrive();
     const answer = answerOf(
-      call.run(async () => {
-        await new Promise((_, reject) => call.signal.addEventListener('abort', () => reject(call.signal.reason)));
-      }, Infinity),
+      call.run(
+        async () => {
+          await new Promise((_, reject) => call.signal.addEventListener('abort', () => reject(call.signal.reason)));
+        },
+        { timeoutMs: Infinity },
+      ),
     );
     const reason = cancelled('client');
     call.stop(reason);
     await turns();
     expect(answer.error).toBe(reason);
     expect(call.state).toBe('stopped');
+  });
+
+  test('a status is never read from a text: a handler that throws what reads like a stop has failed', async () => {
+    const texts = ['Request cancelled', 'The client is gone', 'tool "scrape" reached its deadline of 50 ms', 'aborted'];
+    for (const text of texts) {
+      const { start, engine } = rig();
+      const { call, answer, throws } = start(50);
+      const error = Object.assign(new Error(text), { name: 'AbortError', code: -32_800, kind: 'cancelled' });
+      throws(error);
+      await turns();
+      expect(call.outcome()).toEqual({ state: 'failed', handler: 'settled', work: 'none' });
+      expect(answer.error).toBe(error);
+      expect(engine.stats().inFlight).toBe(0);
+    }
+  });
+
+  test('nor from the words of a client: a cancel that reads like a deadline is a cancel', () => {
+    const { start } = rig();
+    const { call } = start(50);
+    call.stop(cancelled('client', 'tool "scrape" reached its deadline of 50 ms'));
+    expect(call.outcome()).toMatchObject({ state: 'stopping', reason: 'cancelled', by: 'client' });
   });
 
   test('a handler that rejects after its stop is no unhandled rejection', async () => {
@@ -356,7 +405,14 @@ describe('any other stop', () => {
     throws(new Error('I was stopped'));
     await turns();
 
-    expect(call.outcome()).toEqual({ state: 'stopped', reason: 'cancelled', handler: 'settled', work: 'none' });
+    expect(call.outcome()).toEqual({
+      state: 'stopped',
+      reason: 'cancelled',
+      by: 'client',
+      handler: 'settled',
+      work: 'none',
+      signalToSettledMs: 0,
+    });
     expect(clock.pending).toBe(0);
     expect(left).toEqual([call]);
   });
@@ -422,9 +478,14 @@ describe('any other stop', () => {
     expect(call.state).toBe('stopping');
   });
 
-  test.each([NaN, -1, '5', null])('a grace of %o is refused where it is given', (graceMs) => {
+  test.each([
+    [NaN, 'NaN'],
+    [-1, '-1'],
+    ['5', '"5"'],
+    [null, 'null'],
+  ])('a grace of %o is refused where it is given', (graceMs, shown) => {
     expect(() => new Engine({ graceMs: graceMs as number })).toThrow(
-      `estop: graceMs must be a number of milliseconds >= 0, got ${graceMs}`,
+      `estop: graceMs must be a number of milliseconds >= 0, got ${shown}`,
     );
   });
 });

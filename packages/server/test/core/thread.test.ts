@@ -147,7 +147,14 @@ describe('a function that spins', () => {
 
     clock.advance(GRACE_MS);
     await soon(left, 'the call leaves');
-    expect(call.outcome()).toEqual({ state: 'stopped', reason: 'deadline', handler: 'settled', work: 'ended' });
+    expect(call.outcome()).toEqual({
+      state: 'stopped',
+      reason: 'deadline',
+      handler: 'settled',
+      work: 'ended',
+      signalToSettledMs: GRACE_MS,
+      signalToProofMs: GRACE_MS,
+    });
     expect(engine.stats()).toMatchObject({ running: 0, abandoned: 0 });
   });
 
@@ -189,7 +196,14 @@ describe('a stop reaches a thread', () => {
     // No time passes: it is not the kill that ends it.
     expect(await returned).toEqual({ kind, name, remaining: 0, aborted: true });
     await soon(endOfGrace(rigged, left), 'the call leaves');
-    expect(call.outcome()).toEqual({ state: 'stopped', reason: kind, handler: 'settled', work: 'ended' });
+    expect(call.outcome()).toMatchObject({
+      state: 'stopped',
+      reason: kind,
+      handler: 'settled',
+      work: 'ended',
+      signalToSettledMs: 0,
+      signalToProofMs: GRACE_MS,
+    });
   });
 
   test('through the signal, with the whole reason, in one that awaits; and it reports nothing afterwards', async () => {
@@ -241,12 +255,15 @@ describe('a stop reaches a thread', () => {
     const late = latch();
     let thread: Answer | undefined;
     const answer = answerOf(
-      call.run(async () => {
-        await late.promise;
-        const started = runInThread(call, { module: TOOLS, export: 'spin', args: {}, onProgress: () => {} });
-        thread = answerOf(started);
-        return started;
-      }, Infinity),
+      call.run(
+        async () => {
+          await late.promise;
+          const started = runInThread(call, { module: TOOLS, export: 'spin', args: {}, onProgress: () => {} });
+          thread = answerOf(started);
+          return started;
+        },
+        { timeoutMs: Infinity },
+      ),
     );
     call.stop(reason);
     clock.advance(GRACE_MS + 5_000);
@@ -344,7 +361,7 @@ function threads(options?: { graceMs: number }): Threads {
         running.then(returned.open, returned.fail);
         return running;
       };
-      const ran = call.run(handler, timeoutMs);
+      const ran = call.run(handler, { timeoutMs });
       const answer = answerOf(ran);
       const answered = ran.then(
         () => answer,

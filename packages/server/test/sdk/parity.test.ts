@@ -1,6 +1,13 @@
 /** What nobody stops is not changed: a protected server writes, frame for frame, what the bare one writes. */
 import { createEstop } from '@estop/server';
-import { completable, McpServer, ProtocolError, ResourceTemplate, Server } from '@modelcontextprotocol/server';
+import {
+  completable,
+  inputRequired,
+  McpServer,
+  ProtocolError,
+  ResourceTemplate,
+  Server,
+} from '@modelcontextprotocol/server';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import {
@@ -133,6 +140,29 @@ describe('a handler that asks the client', () => {
   });
 });
 
+describe('a handler that returns input_required to a legacy client', () => {
+  test('writes the same requests, round for round, and the same result', async () => {
+    const conversations = [mcpServer(), createEstop({ timeoutMs: 600_000 }).protect(mcpServer())].map(
+      async (server) => {
+        const peer = await connectByHand(server);
+        peer.write(peer.callTool(1, 'rounds'));
+        for (let round = 0; round < 2; round += 1) {
+          const { id } = await peer.frameThat(
+            'a question',
+            ({ id, method }) => method === 'elicitation/create' && id === round,
+          );
+          peer.write({ jsonrpc: '2.0', id: id ?? -1, result: { action: 'accept', content: { color: 'red' } } });
+        }
+        await peer.answer(1);
+        return peer.frames;
+      },
+    );
+    const [bare, protectedOne] = await Promise.all(conversations);
+    expect(protectedOne).toEqual(bare);
+    expect(JSON.stringify(bare)).toContain('after 2 rounds');
+  });
+});
+
 /** What the server writes for this exchange, up to the answer of a list that was asked for after it. */
 async function framesOf(peer: Peer, { method, params, unanswered }: Exchange): Promise<Frame[]> {
   const before = peer.frames.length;
@@ -190,6 +220,15 @@ function mcpServer(): McpServer {
       requestedSchema: { type: 'object', properties: { color: { type: 'string' } } },
     });
     return text(JSON.stringify(answer));
+  });
+  server.registerTool('rounds', {}, async (ctx) => {
+    const round = Number(ctx.mcpReq.requestState() ?? 0);
+    if (round === 2) return text(`after 2 rounds: ${JSON.stringify(ctx.mcpReq.inputResponses)}`);
+    const requestedSchema = { type: 'object', properties: { color: { type: 'string' } } } as const;
+    return inputRequired({
+      inputRequests: { color: inputRequired.elicit({ message: 'Which color?', requestedSchema }) },
+      requestState: String(round + 1),
+    });
   });
   server.registerPrompt(
     'greet',

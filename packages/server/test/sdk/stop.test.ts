@@ -606,7 +606,7 @@ describe('protect()', () => {
   });
 
   test("a tool's timeout counts before its server's, and that before the engine's; 0 is none", async () => {
-    const { clock, estop, held } = virtually({ timeoutMs: 1_000 });
+    const { clock, estop, held } = virtually({ timeoutMs: 1_000, cleanupMs: Infinity });
     for (const name of ['own', 'none']) held.server.registerTool(name, {}, (ctx) => held.hold(ctx) as never);
     estop.protect(held.server, { timeoutMs: 2_000, tools: { own: { timeoutMs: 3_000 }, none: { timeoutMs: 0 } } });
     const other = new HeldServer();

@@ -5,6 +5,6 @@ const call = new Engine().begin({ scope: 'connection:1', id: 1, method: 'tools/c
 const module = new URL('./thread-tools.mjs', import.meta.url).href;
 const result = await call.run(
   () => runInThread(call, { module, export: 'print', args: { text: 'from the thread' }, onProgress: () => {} }),
-  Infinity,
+  { timeoutMs: Infinity },
 );
 process.stdout.write(`${JSON.stringify(result)}\n`);

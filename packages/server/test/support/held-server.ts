@@ -15,6 +15,7 @@ export class HeldServer {
   /** The ids of the calls whose handlers were started, in order. */
   readonly starts: (string | number)[] = [];
   readonly #held = new Map<string | number, Latch<Held>[]>();
+  #isOver = false;
 
   constructor() {
     this.server = new McpServer(
@@ -35,8 +36,9 @@ export class HeldServer {
     return soon(this.#latches(id, nth).promise, `the handler of call ${JSON.stringify(id)} starts`);
   }
 
-  /** Lets every handler return: so that nothing waits for them when a test is over. */
+  /** Lets every handler return, also those that start later: so that nothing waits for them when a test is over. */
   releaseAll(): void {
+    this.#isOver = true;
     for (const latches of this.#held.values()) {
       for (const { promise } of latches) void promise.then(({ returns }) => returns(RESULT));
     }
@@ -49,6 +51,7 @@ export class HeldServer {
     const nth = this.starts.filter((started) => started === id).length;
     this.starts.push(id);
     const result = latch<unknown>();
+    if (this.#isOver) result.open(RESULT);
     this.#latches(id, nth).open({ ctx, signal, returns: result.open, throws: result.fail });
     return result.promise;
   }

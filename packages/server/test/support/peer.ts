@@ -145,6 +145,14 @@ export class MemoryPeer extends Peer {
   hangUp(): Promise<void> {
     return this.#transport.close();
   }
+
+  /** From now on the server's writing of such a frame fails. */
+  failAt(matches: (frame: Frame) => boolean, error: Error): void {
+    this.#transport.onmessage = (message) => {
+      if (matches(message as Frame)) throw error;
+      this.read(message as Frame);
+    };
+  }
 }
 
 export type SomeServer = McpServer | Server;

@@ -1,5 +1,16 @@
-/** An engine on virtual time, and calls on it whose handlers do what a test says. */
-import { type Call, type CallInit, type CallState, Engine } from '@estop/server/core';
+/**
+ * An engine on virtual time, and calls on it whose handlers do what a test says.
+ *
+ * Its janitor comes when a test says so: of a deadline of years it would make millions of passes.
+ */
+import {
+  type Call,
+  type CallInit,
+  type CallState,
+  Engine,
+  type EngineOptions,
+  type RunOptions,
+} from '@estop/server/core';
 import { VirtualClock } from './virtual-clock.ts';
 import { latch } from './waiting.ts';
 
@@ -26,12 +37,16 @@ export interface Rig {
   readonly left: Call[];
   arrive(init?: Partial<CallInit>): Call;
   /** A call that is running, with a handler that waits for the test. */
-  start(timeoutMs?: number, init?: Partial<CallInit>): Running;
+  start(timeoutMs?: number, init?: Partial<CallInit>, options?: Partial<RunOptions>): Running;
 }
 
-export function rig({ graceMs = GRACE_MS, engine: Kind = Engine } = {}): Rig {
+export interface RigOptions extends EngineOptions {
+  readonly engine?: typeof Engine;
+}
+
+export function rig({ engine: Kind = Engine, ...options }: RigOptions = {}): Rig {
   const clock = new VirtualClock();
-  const engine = new Kind({ clock, graceMs });
+  const engine = new Kind({ clock, graceMs: GRACE_MS, cleanupMs: Infinity, ...options });
   const left: Call[] = [];
   const owner = { left: (call: Call) => void left.push(call) };
   const arrive = (init: Partial<CallInit> = {}): Call =>
@@ -41,10 +56,10 @@ export function rig({ graceMs = GRACE_MS, engine: Kind = Engine } = {}): Rig {
     engine,
     left,
     arrive,
-    start(timeoutMs = Infinity, init) {
+    start(timeoutMs = Infinity, init, options) {
       const call = arrive(init);
       const handler = latch<unknown>();
-      const answer = answerOf(call.run(() => handler.promise, timeoutMs));
+      const answer = answerOf(call.run(() => handler.promise, { timeoutMs, ...options }));
       return { call, answer, returns: handler.open, throws: handler.fail };
     },
   };

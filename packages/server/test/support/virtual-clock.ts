@@ -18,6 +18,7 @@ export class VirtualClock implements Clock {
   #now = 0;
   // In the order in which they were set: of two that are due at one moment, the older runs first.
   readonly #timers = new Set<Timer>();
+  readonly #background = new Set<Timer>();
 
   now(): number {
     return this.#now;
@@ -31,23 +32,43 @@ export class VirtualClock implements Clock {
   }
 
   clearTimer(handle: TimerHandle): void {
-    this.#timers.delete(handle as Timer);
+    this.#forget(handle as Timer);
   }
 
-  /** How many timers are set and have not run. */
+  unref(handle: TimerHandle): TimerHandle {
+    this.#background.add(handle as Timer);
+    return handle;
+  }
+
+  ref(handle: TimerHandle): TimerHandle {
+    this.#background.delete(handle as Timer);
+    return handle;
+  }
+
+  /** How many timers are set, have not run, and would keep a process alive. */
   get pending(): number {
-    return this.#timers.size;
+    return this.#timers.size - this.#background.size;
+  }
+
+  /** How many are set, have not run, and would not. */
+  get background(): number {
+    return this.#background.size;
   }
 
   /** Runs all timers that become due on the way, in order, also those that are set on the way. */
   advance(ms: number): void {
     const end = this.#now + ms;
     for (let due = this.#nextUntil(end); due !== undefined; due = this.#nextUntil(end)) {
-      this.#timers.delete(due);
+      this.#forget(due);
       this.#now = Math.max(this.#now, due.at);
       due.run();
     }
     this.#now = end;
+  }
+
+  #forget(timer: Timer): void {
+    this.#timers.delete(timer);
+    this.#background.delete(timer);
   }
 
   #nextUntil(end: number): Timer | undefined {

@@ -32,6 +32,11 @@ export async function soon<T>(promise: Promise<T>, what: string): Promise<T> {
   }
 }
 
+/** Lets every promise settle that hangs on nothing but promises. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 /** Lets every promise that can settle do so, and Node report the rejections that nobody handled. */
 export async function turns(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));

@@ -4,11 +4,12 @@
  * Climbs until the handler has settled and all work is known to have ended, or the last rung has run out.
  * Does not undo effects: what was committed before the end stays committed. Does not know of work started elsewhere.
  */
+import { nestedRung } from './nested.ts';
 import { type Climber, hasEnded, type LadderOptions, type Rung } from './rung.ts';
 import { signalRung } from './signal.ts';
 import { threadRung } from './thread.ts';
 
-const FORCING: readonly Rung[] = [threadRung];
+const FORCING: readonly Rung[] = [nestedRung, threadRung];
 
 /** Never rejects, and ends in bounded time. The signal has fired when it returns its promise. */
 export async function climb(call: Climber, options: LadderOptions): Promise<void> {

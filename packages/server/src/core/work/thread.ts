@@ -10,14 +10,8 @@ import type { Call } from '../call.ts';
 import type { Progress } from '../context.ts';
 import type { WorkFact } from '../outcome.ts';
 import type { StopReason } from '../reason.ts';
-import {
-  type FromThread,
-  hrtimeMs,
-  putTogether,
-  STOP_KINDS,
-  type StopMessage,
-  type ThreadStart,
-} from './thread-protocol.ts';
+import { putTogether } from './crossing.ts';
+import { type FromThread, hrtimeMs, STOP_KINDS, type StopMessage, type ThreadStart } from './thread-protocol.ts';
 import type { Work } from './work.ts';
 
 export interface ThreadOptions {
@@ -107,7 +101,7 @@ class Thread implements Work {
     } satisfies StopMessage);
   }
 
-  end(): void {
+  end(): undefined {
     // Its promise is not what counts: it has been seen to settle before the exit event.
     void this.#worker.terminate();
   }

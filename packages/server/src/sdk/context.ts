@@ -1,0 +1,30 @@
+/**
+ * What all that is put around servers of one engine shares.
+ */
+import { Engine, type EngineOptions, type RunOptions, timeoutFromEnvironment } from '../core/index.ts';
+import type { Connection } from './connection.ts';
+import { type DeadlineOptions, deadlineOf } from './rules.ts';
+import type { ProtocolShape } from './shapes.ts';
+
+export interface ProtectContext {
+  readonly engine: Engine;
+  /** What holds where neither tool nor server says anything. */
+  readonly fallback: RunOptions;
+  /** For a server that is about to be connected: the connection, when something in front of it reads the wire already. */
+  readonly connections: WeakMap<ProtocolShape, Connection>;
+}
+
+/**
+ * @param where names the place for errors: `createEstop()`
+ * @param defaultTimeoutMs ms that hold where neither the options nor the environment say anything; `Infinity`: none
+ * @throws RangeError for an option that is no number of its kind, or a bad `ESTOP_TOOL_TIMEOUT_MS`
+ */
+export function contextOf(
+  options: EngineOptions & DeadlineOptions,
+  where: string,
+  defaultTimeoutMs: number,
+): ProtectContext {
+  const engine = new Engine(options);
+  const others = { timeoutMs: timeoutFromEnvironment(process.env) ?? defaultTimeoutMs };
+  return { engine, fallback: deadlineOf(options, `${where}: `, others), connections: new WeakMap() };
+}
