@@ -16,7 +16,8 @@ const ROOMS = {
   core: { at: 'packages/server/src/core/' },
   sdk: { at: 'packages/server/src/sdk/', rooms: ['core'] },
   serve: { at: 'packages/server/src/serve/', rooms: ['sdk', 'core'] },
-  server: { at: 'packages/server/src/[^/]+[.]ts', rooms: ['serve', 'sdk', 'core'] },
+  facade: { at: 'packages/server/src/facade/', rooms: ['serve', 'sdk', 'core'] },
+  server: { at: 'packages/server/src/[^/]+[.]ts', rooms: ['facade', 'serve', 'sdk', 'core'] },
 
   kit: { at: 'packages/estop/src/kit/' },
   probe: { at: 'packages/estop/src/probe/', packages: ['@modelcontextprotocol/client'] },
@@ -25,7 +26,7 @@ const ROOMS = {
 };
 
 /** Everyone outside the packages' sources comes through the front door, by a package's name; their own tests may not. */
-const GUESTS = ['examples/', 'scripts/', 'test/', 'vitest[.]config[.]ts', '[.]dependency-cruiser[.]mjs'];
+const GUESTS = ['examples/', 'bench/', 'scripts/', 'test/', 'vitest[.]config[.]ts', '[.]dependency-cruiser[.]mjs'];
 const OWN_TESTS = 'packages/[^/]+/test/';
 
 const places = (names) => names.map((name) => ROOMS[name].at);
@@ -90,7 +91,7 @@ export default {
   ],
   options: {
     doNotFollow: { path: ['node_modules', '^packages/[^/]+/dist/'] },
-    exclude: { path: ['^examples/dist/'] },
+    exclude: { path: ['^(examples|bench)/dist/'] },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node', 'default'] },
   },

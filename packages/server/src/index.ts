@@ -4,8 +4,14 @@
 export type { Call, CallContext, Outcome, Progress, Stats, StopKind } from './core/index.ts';
 export { REQUEST_CANCELLED, REQUEST_CANCELLED_TEXT, StopReason } from './core/index.ts';
 export { createEstop, type Estop, type EstopOptions } from './estop.ts';
+export type { NestedOptions, ToolContext } from './facade/context.ts';
+export { createMcpServer, type McpApp, type McpServerOptions, type ServeOptions } from './facade/create-mcp-server.ts';
+export type { InProcessOptions } from './facade/in-process.ts';
+export type { ArgsOf, ToolSchema } from './facade/schema.ts';
+export type { ToolAnnotations, ToolDefinition } from './facade/tool.ts';
 export { OUTCOME_META } from './sdk/answer.ts';
 export type { IsolatedHandler, IsolatedOptions } from './sdk/isolated.ts';
-export type { ProtectOptions, ToolOptions } from './sdk/protect.ts';
+export type { ProtectOptions } from './sdk/protect.ts';
+export type { DeadlineOptions, ToolOptions } from './sdk/rules.ts';
 export type { ProtectableServer } from './sdk/shapes.ts';
 export type { ServeContext, ServerFactory, ServeStdioOptions, StdioServer } from './serve/stdio.ts';

@@ -1,0 +1,64 @@
+/**
+ * What a handler gets beside its arguments: its call, as far as it is a handler's business.
+ *
+ * Everything in it works taken out of it: `({ url }, { signal, throwIfStopped })`.
+ */
+import type { Call, CallContext, Progress, StopListener } from '../core/index.ts';
+
+export interface ToolContext extends CallContext {
+  /** The context itself, for code that was written against `extra.signal`. */
+  readonly extra: ToolContext;
+  /**
+   * Runs `listener` when the call is stopped, with the `StopReason`; at once when it has been. Never on normal
+   * completion. Does not wait for what it returns.
+   *
+   * @returns takes the listener back
+   */
+  onStop(listener: StopListener): () => void;
+  /**
+   * Calls another tool of this server. The nested call ends with its caller: it is stopped with the same reason, and
+   * none outlives the handler that made it. It runs on its caller's places in the limits, and may enter a mutex that
+   * its caller holds. Need not be awaited: its rejection is handled.
+   *
+   * @returns what the other handler returned; rejects with what it threw, or with the `StopReason` of either call
+   */
+  callTool(name: string, args?: unknown, options?: NestedOptions): Promise<unknown>;
+}
+
+export interface NestedOptions {
+  /** ms that this one call may run; before what tool and server say. The caller's own deadline holds too. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** What the handler's end of a call needs of the façade around it. */
+export interface ContextHost {
+  /** Writes progress to the client, if there is one that asked. Never throws. */
+  tell(progress: Progress): void;
+  callTool(parent: Call, name: string, args: unknown, options: NestedOptions | undefined): Promise<unknown>;
+}
+
+export function contextOf(call: Call, host: ContextHost): ToolContext {
+  const context: ToolContext = {
+    get signal() {
+      return call.signal;
+    },
+    get isCancelled() {
+      return call.isCancelled;
+    },
+    get extra() {
+      return context;
+    },
+    throwIfStopped: () => call.throwIfStopped(),
+    remaining: () => call.remaining(),
+    progress(progress) {
+      // Neither after a stop nor after the answer.
+      if (call.state !== 'running') return;
+      // Whether anybody watches has no part in how long a handler may take.
+      call.progressed();
+      host.tell(progress);
+    },
+    onStop: (listener) => call.onStop(listener),
+    callTool: (name, args, options) => host.callTool(call, name, args, options),
+  };
+  return context;
+}
