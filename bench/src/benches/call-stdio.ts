@@ -1,0 +1,12 @@
+/** The same call over stdio, from a client to a server in a process of its own. */
+import { type Bench, protectedAgainstBare } from '../bench.ts';
+
+export const callStdio: Bench = {
+  name: 'call-stdio',
+  run(quick) {
+    const rounds = quick
+      ? { starts: 1, rounds: 3, warmUp: 1, count: 50 }
+      : { starts: 3, rounds: 16, warmUp: 14, count: 500 };
+    return protectedAgainstBare({ name: 'call-stdio', unit: 'us', target: 1.05, rounds }, 'call-stdio');
+  },
+};
