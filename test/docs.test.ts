@@ -1,6 +1,6 @@
 /**
  * The code in the docs is code: every block marked `ts` in README.md and docs/ compiles, strictly, as a user's file
- * would, against the packages as they are built.
+ * would, against the packages as they are built. And the numbers in the table of defaults are those of the sources.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -60,3 +60,40 @@ test('a block that does not compile is found, and named by its place', () => {
     expect.stringMatching(/^README\.md:7: Type 'string' is not assignable/),
   ]);
 });
+
+/** Where the numbers of the table are in the sources of the engine: a pattern's group is the number. */
+const DEFAULTS: Readonly<Record<string, readonly [file: string, ...patterns: RegExp[]]>> = {
+  toolTimeoutMs: ['facade/create-mcp-server.ts', /DEFAULT_TIMEOUT_MS = ([\d_]+)/],
+  maxTotalTimeoutMs: ['core/deadline.ts', /CEILING_FACTOR = ([\d_]+)/],
+  graceMs: ['core/engine.ts', /DEFAULT_GRACE_MS = ([\d_]+)/],
+  maxQueue: ['core/slots/limits.ts', /DEFAULT_MAX_QUEUE = ([\d_]+)/],
+  queueTimeoutMs: ['core/slots/limits.ts', /DEFAULT_QUEUE_TIMEOUT_MS = ([\d_]+)/],
+  maxAbandoned: [
+    'core/slots/limits.ts',
+    /LEAST_DEFAULT_MAX_ABANDONED = ([\d_]+)/,
+    /MAX_ABANDONED_WITHOUT_A_LIMIT = ([\d_]+)/,
+  ],
+  'recorded.maxPerScope': ['core/recorded.ts', /\bmaxPerScope = ([\d_]+)/],
+  'recorded.max': ['core/recorded.ts', /\bmax = ([\d_]+)/],
+  'recorded.ttlMs': ['core/recorded.ts', /\bttlMs = ([\d_]+)/],
+  cleanupMs: ['core/engine.ts', /DEFAULT_CLEANUP_MS = ([\d_]+)/],
+};
+
+test('the numbers in the table of defaults are those in the code', () => {
+  const [, table = ''] = readFileSync(join(root, 'docs/runtime.md'), 'utf8').split('## Every option and its default');
+  // Values in code marks are texts: `0.0.0`.
+  const rows = table.matchAll(/^\| `([\w.]+)` \| (.*?) \|/gm);
+  const told = [...rows].map(([, option, value = '']) => {
+    return [option, (value.replace(/`.*?`/g, '').match(/\d[\d ]*/g) ?? []).map(numberOf)] as const;
+  });
+  const held = Object.entries(DEFAULTS).map(([option, [file, ...patterns]]) => {
+    const source = readFileSync(join(root, 'packages/server/src', file), 'utf8');
+    return [option, patterns.map((pattern) => numberOf(pattern.exec(source)?.[1] ?? ''))];
+  });
+  expect(Object.fromEntries(told.filter(([, numbers]) => numbers.length > 0))).toEqual(Object.fromEntries(held));
+});
+
+/** `10 000` and `10_000`; no number is `NaN`. */
+function numberOf(text: string): number {
+  return Number.parseInt(text.replace(/[ _]/g, ''), 10);
+}
