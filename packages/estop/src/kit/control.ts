@@ -9,7 +9,7 @@ import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 
 export type Checkpoint = 'before_work' | 'waiting_on_work' | 'release_response';
 
-export type HandlerEvent =
+type HandlerEvent =
   | { event: 'handler_signal'; reason?: string }
   | { event: 'handler_acted'; checkpoint: Checkpoint }
   | { event: 'handler_got_result' }

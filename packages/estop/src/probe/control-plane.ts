@@ -18,7 +18,7 @@ import type { Checkpoint, Gate } from './cases/table.ts';
 import type { AttemptEvent } from './events.ts';
 import type { Log } from './log.ts';
 
-export type HandlerGate = Exclude<Gate, 'allow_commit'>;
+type HandlerGate = Exclude<Gate, 'allow_commit'>;
 
 export interface ControlPlane {
   /** Without a slash at the end. */

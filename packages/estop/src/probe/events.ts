@@ -86,7 +86,7 @@ export type AttemptEvent =
   | ({ event: 'wire' } & WireFrame);
 
 /** What every line has: its place in the one order, its time, and who saw it. */
-export interface LineHead {
+interface LineHead {
   /** Given by the harness as the line is written; the order of gates outranks times. */
   readonly seq: number;
   /** `process.hrtime.bigint()` of the process that saw it, in ns, as a decimal string: one host, one clock. */

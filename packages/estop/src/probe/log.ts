@@ -7,7 +7,7 @@
 import { appendFileSync, closeSync, openSync } from 'node:fs';
 import type { AttemptEvent, AttemptLine, LogLine, RunEvent, Source } from './events.ts';
 
-export type AttemptEntry = { readonly testId: string } & AttemptEvent;
+type AttemptEntry = { readonly testId: string } & AttemptEvent;
 
 export interface Log {
   readonly file: string;

@@ -25,34 +25,30 @@ const SIGNAL = {
   configurable: true,
 };
 
-/** How many properties the SDK gives every request context; the literal below has them all. */
-const ALWAYS = 10;
-
 /**
- * Puts a request context of ours in the place of the SDK's: a literal is the cheapest object to make, and one whose
- * properties are replaced or added to is the dearest (measured: 0.2 against 1 us and more).
+ * Puts a request context of ours in the place of the SDK's, which has a hidden class of its own each time: to replace a
+ * property of it costs more than to make a new one, and each look at it costs too. So little is read before it is used.
  */
 export function bind(call: Call, context: ContextShape): void {
   const { mcpReq } = context;
-  const { notify, log, send, elicitInput, requestSampling } = mcpReq;
   const request: Bound & Record<string, unknown> = {
-    [CALL]: call,
     id: mcpReq.id,
     method: mcpReq.method,
     _meta: mcpReq._meta,
     requestState: mcpReq.requestState,
-    notify: (...args: unknown[]) => heard(hush(call, notify, args)),
-    log: (...args: unknown[]) => heard(hush(call, log, args)),
-    send: (...args: unknown[]) => ask(call, send, args, isForUser(args[0])),
-    elicitInput: (...args: unknown[]) => ask(call, elicitInput, args, true),
-    requestSampling: (...args: unknown[]) => ask(call, requestSampling, args, true),
+    notify: (...args: unknown[]) => heard(hush(call, mcpReq.notify, args)),
+    log: (...args: unknown[]) => heard(hush(call, mcpReq.log, args)),
+    send: (...args: unknown[]) => ask(call, mcpReq.send, args, isForUser(args[0])),
+    elicitInput: (...args: unknown[]) => ask(call, mcpReq.elicitInput, args, true),
+    requestSampling: (...args: unknown[]) => ask(call, mcpReq.requestSampling, args, true),
+    [CALL]: call,
   };
   Object.defineProperty(request, 'signal', SIGNAL);
-  if (Object.keys(mcpReq).length > ALWAYS) addOthers(request, mcpReq);
+  if (mcpReq.envelope !== undefined || mcpReq.inputResponses !== undefined) addOthers(request, mcpReq);
   context.mcpReq = request as unknown as RequestContextShape;
 }
 
-/** The modern era's envelope and inputs, and what a later SDK may have. */
+/** The modern era's envelope, and what its rounds bring. */
 function addOthers(request: Record<string, unknown>, given: RequestContextShape): void {
   for (const name in given) if (!(name in request)) request[name] = given[name as keyof RequestContextShape];
 }

@@ -25,7 +25,7 @@ export interface TransportShape {
   send(message: Frame, options?: unknown): Promise<void>;
 }
 
-export interface RequestShape {
+interface RequestShape {
   readonly method: string;
   readonly params?: { readonly name?: unknown; readonly uri?: unknown };
 }
@@ -37,6 +37,8 @@ export interface RequestContextShape {
   readonly id: unknown;
   readonly method?: string;
   readonly requestState?: unknown;
+  readonly envelope?: unknown;
+  readonly inputResponses?: unknown;
   readonly _meta?: { readonly progressToken?: string | number } | undefined;
   readonly signal: AbortSignal;
   readonly notify: (notification: { method: string; params?: unknown }, ...rest: never[]) => Promise<void>;

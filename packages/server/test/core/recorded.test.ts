@@ -313,7 +313,9 @@ describe('a limit that is none is refused where it is given', () => {
   test.each(['maxPerScope', 'max'])('%s', (name) => {
     for (const value of [0, -1, 1.5, NaN, -Infinity, '5', null, true, 5n, Symbol('5'), object, () => 5]) {
       expect(() => store({ [name]: value })).toThrow(RangeError);
-      expect(() => store({ [name]: value })).toThrow(`estop: recorded.${name} must be an integer >= 1 or Infinity, got `);
+      expect(() => store({ [name]: value })).toThrow(
+        `estop: recorded.${name} must be an integer >= 1 or Infinity, got `,
+      );
     }
   });
 

@@ -195,7 +195,10 @@ describe('context.callTool()', () => {
     app
       .tool({ name: 'gives', input: z.object({ n: z.number() }), handler: ({ n }) => ({ n: n + 1 }) })
       .tool({ name: 'throws', handler: () => Promise.reject(error) })
-      .tool({ name: 'calls', handler: ({ name, args }: { name: string; args: unknown }, context) => context.callTool(name, args) });
+      .tool({
+        name: 'calls',
+        handler: ({ name, args }: { name: string; args: unknown }, context) => context.callTool(name, args),
+      });
     expect(await app.callTool('calls', { name: 'gives', args: { n: 1 } })).toEqual({ n: 2 });
     await expect(app.callTool('calls', { name: 'throws' })).rejects.toBe(error);
     await expect(app.callTool('calls', { name: 'gives', args: {} })).rejects.toThrow('estop: tool "gives": invalid');

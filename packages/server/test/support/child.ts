@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import { type Era, type Frame, Peer } from './peer.ts';
 import { soon } from './waiting.ts';
 
-export interface Exit {
+interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }

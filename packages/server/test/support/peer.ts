@@ -43,7 +43,7 @@ export function cancelFrame(requestId: unknown, reason?: string): Frame {
   return { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, ...(reason && { reason }) } };
 }
 
-export const INITIALIZE = {
+const INITIALIZE = {
   protocolVersion: '2025-11-25',
   capabilities: { elicitation: {}, sampling: {}, roots: {} },
   clientInfo: { name: 'peer', version: '1' },

@@ -12,7 +12,7 @@ import type { Log } from '../log.ts';
 import { ProbeFailure } from '../result.ts';
 import type { FromWitness, ToWitness } from './protocol.ts';
 
-export type Jobs = readonly { readonly job: number; readonly state: JobState }[];
+type Jobs = readonly { readonly job: number; readonly state: JobState }[];
 
 export interface Witness {
   readonly pid: number;

@@ -15,7 +15,7 @@ export type Crossed =
   | { readonly type: 'value'; readonly value: unknown }
   | { readonly type: 'list'; readonly items: readonly Crossed[] };
 
-export interface CrossedError {
+interface CrossedError {
   readonly type: 'error';
   /** The nearest class that both sides have. */
   readonly base: Base;
