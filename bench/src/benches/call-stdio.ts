@@ -6,7 +6,7 @@ export const callStdio: Bench = {
   run(quick) {
     const rounds = quick
       ? { starts: 1, rounds: 3, warmUp: 1, count: 50 }
-      : { starts: 3, rounds: 16, warmUp: 14, count: 500 };
+      : { starts: 4, rounds: 30, warmUp: 80, count: 250 };
     return protectedAgainstBare({ name: 'call-stdio', unit: 'us', target: 1.05, rounds }, 'call-stdio');
   },
 };

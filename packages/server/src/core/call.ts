@@ -72,6 +72,7 @@ export interface RunOptions<T = unknown> {
 
 const NONE: RunOptions = { timeoutMs: Infinity };
 
+// Its members are private by type, not by `#`: one of these is made for each call, and `#` would cost 3 % of all of it.
 export class Call implements Climber, SlotUser, Timed {
   readonly scope: string;
   readonly id: unknown;
@@ -80,31 +81,31 @@ export class Call implements Climber, SlotUser, Timed {
   readonly owner: Owner | undefined;
   readonly parent: Call | undefined;
 
-  readonly #host: CallHost;
-  #state: CallState = 'queued';
+  private readonly _host: CallHost;
+  private _state: CallState = 'queued';
   // Invariant: set at most once, together with the move to `stopping` or `refused`.
-  #stop: Stop | undefined;
+  private _stop: Stop | undefined;
   // Made when it is first looked at: most calls never look.
-  #controller: AbortController | undefined;
-  #stopListeners: Set<StopListener> | undefined;
+  private _controller: AbortController | undefined;
+  private _stopListeners: Set<StopListener> | undefined;
   // Invariant: set at most once. A handler never starts after its stop.
-  #handler: (() => unknown) | undefined;
-  #options: RunOptions | undefined;
-  #place: Place | undefined;
+  private _handler: (() => unknown) | undefined;
+  private _options: RunOptions | undefined;
+  private _place: Place | undefined;
   // Invariant: armed only while `running`.
-  #deadline: Deadline | undefined;
-  #workload: Workload | undefined;
-  #settled = false;
-  #left = false;
-  #isAbandonedUnplaced = false;
-  #ladder: Promise<void> | undefined;
+  private _deadline: Deadline | undefined;
+  private _workload: Workload | undefined;
+  private _settled = false;
+  private _left = false;
+  private _isAbandonedUnplaced = false;
+  private _ladder: Promise<void> | undefined;
   // Invariant: gone with the answer, so that a call is answered at most once.
-  #resolve: ((value: unknown) => void) | undefined;
-  #reject: ((error: unknown) => void) | undefined;
-  #quiet: { promise: Promise<void>; resolve: () => void } | undefined;
+  private _resolve: ((value: unknown) => void) | undefined;
+  private _reject: ((error: unknown) => void) | undefined;
+  private _quiet: { promise: Promise<void>; resolve: () => void } | undefined;
 
   constructor(host: CallHost, init: CallInit) {
-    this.#host = host;
+    this._host = host;
     this.scope = init.scope;
     this.id = init.id;
     this.method = init.method;
@@ -114,27 +115,27 @@ export class Call implements Climber, SlotUser, Timed {
   }
 
   get state(): CallState {
-    return this.#state;
+    return this._state;
   }
 
   /** Fires when the call is stopped, with the reason. Does not fire when the call ends normally. */
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = createController();
-      if (this.#stop !== undefined) this.#controller.abort(this.#stop.reason);
+    if (this._controller === undefined) {
+      this._controller = createController();
+      if (this._stop !== undefined) this._controller.abort(this._stop.reason);
     }
-    this.#stop?.observed();
-    return this.#controller.signal;
+    this._stop?.observed();
+    return this._controller.signal;
   }
 
   get reason(): StopReason | undefined {
-    return this.#stop?.reason;
+    return this._stop?.reason;
   }
 
   /** Whether the call has been stopped, by whatever reason; for loops that ask instead of listening. */
   get isCancelled(): boolean {
-    this.#stop?.observed();
-    return this.#stop !== undefined;
+    this._stop?.observed();
+    return this._stop !== undefined;
   }
 
   /** @throws the call's `StopReason`, when it has been stopped */
@@ -144,8 +145,8 @@ export class Call implements Climber, SlotUser, Timed {
 
   /** ms until the deadline, never below 0; `Infinity` without one, or before the handler has been started. */
   remaining(): number {
-    if (this.#stop !== undefined) return 0;
-    return this.#deadline?.remaining() ?? Infinity;
+    if (this._stop !== undefined) return 0;
+    return this._deadline?.remaining() ?? Infinity;
   }
 
   /**
@@ -156,12 +157,12 @@ export class Call implements Climber, SlotUser, Timed {
    * @returns takes the listener back
    */
   onStop(listener: StopListener): () => void {
-    if (this.#stop !== undefined) {
-      this.#stop.observed();
-      this.#stop.tell(listener);
-    } else if (!this.#settled) {
-      this.#stopListeners ??= new Set();
-      const listeners = this.#stopListeners;
+    if (this._stop !== undefined) {
+      this._stop.observed();
+      this._stop.tell(listener);
+    } else if (!this._settled) {
+      this._stopListeners ??= new Set();
+      const listeners = this._stopListeners;
       // A function of its own for each registration, so that one listener may be registered twice.
       const own: StopListener = (reason) => listener(reason);
       listeners.add(own);
@@ -171,28 +172,28 @@ export class Call implements Climber, SlotUser, Timed {
   }
 
   get handlerFact(): HandlerFact {
-    return this.#settled || this.#state === 'queued' || this.#state === 'refused' ? 'settled' : 'running';
+    return this._settled || this._state === 'queued' || this._state === 'refused' ? 'settled' : 'running';
   }
 
   get workFact(): WorkFact {
-    return this.#workload === undefined ? 'none' : this.#workload.fact;
+    return this._workload === undefined ? 'none' : this._workload.fact;
   }
 
   get works(): readonly Work[] {
-    return this.#workload === undefined ? [] : this.#workload.works;
+    return this._workload === undefined ? [] : this._workload.works;
   }
 
   /** Resolves when the ladder has done what it can; at once for a call that has not been stopped. */
   get ladder(): Promise<void> {
-    return this.#ladder ?? Promise.resolve();
+    return this._ladder ?? Promise.resolve();
   }
 
   outcome(): Outcome {
     return {
-      state: this.#state,
+      state: this._state,
       handler: this.handlerFact,
       work: this.workFact,
-      ...this.#stop?.facts(),
+      ...this._stop?.facts(),
     };
   }
 
@@ -209,33 +210,33 @@ export class Call implements Climber, SlotUser, Timed {
    * @returns the handler's value; rejects with what the handler threw, or with the `StopReason` when the stop was first
    */
   run<T>(handler: () => T | PromiseLike<T>, options: RunOptions<T>): Promise<T> {
-    if (this.#options !== undefined || (this.#state !== 'queued' && this.#state !== 'refused')) {
+    if (this._options !== undefined || (this._state !== 'queued' && this._state !== 'refused')) {
       throw new Error(`estop: ${this.what} was started twice`);
     }
     // A deadline of `NaN` would fire at once, or never, and take its neighbours among the alarms with it.
     const { timeoutMs, maxTotalTimeoutMs } = options;
     if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0)) checkMs(timeoutMs, `${this.what}: timeoutMs`);
     if (maxTotalTimeoutMs !== undefined) checkMs(maxTotalTimeoutMs, `${this.what}: maxTotalTimeoutMs`);
-    this.#options = options as RunOptions;
+    this._options = options as RunOptions;
     return new Promise<T>((resolve, reject) => {
-      this.#resolve = resolve as (value: unknown) => void;
-      this.#reject = reject;
-      if (this.#state === 'refused') return this.#answerStop();
-      this.#handler = handler;
-      this.#ask(options.gate);
+      this._resolve = resolve as (value: unknown) => void;
+      this._reject = reject;
+      if (this._state === 'refused') return this._answerStop();
+      this._handler = handler;
+      this._ask(options.gate);
     });
   }
 
   /** The slots': there is room. */
   admitted(place?: Place): void {
-    this.#place = place;
-    this.#enter('running');
-    const { timeoutMs } = this.#options as RunOptions;
-    if (timeoutMs > 0 && timeoutMs !== Infinity) this.#deadline = new Deadline(this.#host.alarms, timeoutMs, this);
+    this._place = place;
+    this._enter('running');
+    const { timeoutMs } = this._options as RunOptions;
+    if (timeoutMs > 0 && timeoutMs !== Infinity) this._deadline = new Deadline(this._host.alarms, timeoutMs, this);
     // Each arm is a rejection handler too: what a handler throws after its stop is heard here, and goes nowhere.
-    this.#invoke().then(
-      (value) => this.#settle('completed', value),
-      (error: unknown) => this.#settle('failed', error),
+    this._invoke().then(
+      (value) => this._settle('completed', value),
+      (error: unknown) => this._settle('failed', error),
     );
   }
 
@@ -246,7 +247,7 @@ export class Call implements Climber, SlotUser, Timed {
 
   /** The slots': there is no room, and will be none in time. */
   refused(message: string): void {
-    this.#refuse(overloaded(message));
+    this._refuse(overloaded(message));
   }
 
   /**
@@ -255,38 +256,38 @@ export class Call implements Climber, SlotUser, Timed {
    * @returns false when there is nothing to stop: it was answered, refused, or stopped before. First wins, once.
    */
   stop(reason: StopReason): boolean {
-    if (this.#state === 'queued') {
-      this.#place?.withdraw();
-      this.#refuse(reason);
+    if (this._state === 'queued') {
+      this._place?.withdraw();
+      this._refuse(reason);
       return true;
     }
-    if (this.#state !== 'running') return false;
-    this.#stop = new Stop(this, this.#host.clock, reason);
-    this.#disarm();
-    this.#enter('stopping');
+    if (this._state !== 'running') return false;
+    this._stop = new Stop(this, this._host.clock, reason);
+    this._disarm();
+    this._enter('stopping');
     if (channels.recorded.hasSubscribers) channels.recorded.publish({ ...callEvent(this), reason });
-    const ladder = climb(this, this.#host);
-    this.#answerStop();
+    const ladder = climb(this, this._host);
+    this._answerStop();
     // At its deadline a call is answered though its handler runs: that is what abandoned means. Any other stop
     // is given the ladder first.
-    if (reason.kind === 'deadline') this.#abandon();
-    this.#ladder = ladder.then(() => this.#ladderDone());
+    if (reason.kind === 'deadline') this._abandon();
+    this._ladder = ladder.then(() => this._ladderDone());
     return true;
   }
 
   /** Tells the call that its handler has shown progress: starts the deadline anew where that was asked for. */
   progressed(): void {
-    const { timeoutMs, resetTimeoutOnProgress, maxTotalTimeoutMs = timeoutMs * CEILING_FACTOR } = this.#options ?? NONE;
-    if (resetTimeoutOnProgress === true) this.#deadline?.extend(maxTotalTimeoutMs);
+    const { timeoutMs, resetTimeoutOnProgress, maxTotalTimeoutMs = timeoutMs * CEILING_FACTOR } = this._options ?? NONE;
+    if (resetTimeoutOnProgress === true) this._deadline?.extend(maxTotalTimeoutMs);
   }
 
   /** Stops the clock of the deadline, such as while a user is being asked, until as many `resume` have come. */
   pause(): void {
-    this.#deadline?.pause();
+    this._deadline?.pause();
   }
 
   resume(): void {
-    this.#deadline?.resume();
+    this._deadline?.resume();
   }
 
   /**
@@ -296,65 +297,65 @@ export class Call implements Climber, SlotUser, Timed {
    * @returns false when it held nothing
    */
   release(): boolean {
-    return this.#place?.release() ?? false;
+    return this._place?.release() ?? false;
   }
 
   /** Work that belongs to this call, and ends with it however it ends. */
   adopt(work: Work): void {
-    this.#workload ??= new Workload();
-    this.#workload.add(work, () => this.#maybeQuiet());
-    if (this.#stop !== undefined) work.signal(this.#stop.reason);
+    this._workload ??= new Workload();
+    this._workload.add(work, () => this._maybeQuiet());
+    if (this._stop !== undefined) work.signal(this._stop.reason);
   }
 
   /** Gives the call up before its handler was started: nobody will run it. */
   discard(): void {
-    if (this.#state !== 'queued' || this.#options !== undefined) return;
-    this.#enter('failed');
-    this.#leave();
+    if (this._state !== 'queued' || this._options !== undefined) return;
+    this._enter('failed');
+    this._leave();
   }
 
   /** The ladder's, see `Climber`. */
   fire(): void {
-    if (this.#controller !== undefined) {
-      this.#stop?.observed();
-      this.#controller.abort(this.#stop?.reason);
+    if (this._controller !== undefined) {
+      this._stop?.observed();
+      this._controller.abort(this._stop?.reason);
     }
-    const listeners = this.#stopListeners;
-    this.#stopListeners = undefined;
+    const listeners = this._stopListeners;
+    this._stopListeners = undefined;
     if (listeners === undefined || listeners.size === 0) return;
-    this.#stop?.observed();
-    for (const listener of listeners) this.#stop?.tell(listener);
+    this._stop?.observed();
+    for (const listener of listeners) this._stop?.tell(listener);
   }
 
   /** The ladder's, see `Climber`. */
   get quiet(): Promise<void> {
-    if (this.#quiet === undefined) {
+    if (this._quiet === undefined) {
       let resolve = (): void => {};
       const promise = new Promise<void>((done) => {
         resolve = done;
       });
-      this.#quiet = { promise, resolve };
-      this.#maybeQuiet();
+      this._quiet = { promise, resolve };
+      this._maybeQuiet();
     }
-    return this.#quiet.promise;
+    return this._quiet.promise;
   }
 
-  #ask(gate: Gate | undefined): void {
-    const { slots } = this.#host;
-    const callers = this.parent === undefined ? undefined : this.parent.#place;
+  private _ask(gate: Gate | undefined): void {
+    const { slots } = this._host;
+    const callers = this.parent === undefined ? undefined : this.parent._place;
     if (slots.isUnlimited && gate === undefined && callers === undefined) {
       if (slots.isOverloaded) this.refused(slots.overloadOf(this));
       else this.admitted();
       return;
     }
     const place = slots.request(this, gate, callers);
-    if (this.#state === 'queued') this.#place = place;
+    if (this._state === 'queued') this._place = place;
   }
 
   /** A handler's throw and its rejection are one thing. */
-  #invoke(): Promise<unknown> {
-    const handler = this.#handler as () => unknown;
-    this.#handler = undefined;
+  private _invoke(): Promise<unknown> {
+    const handler = this._handler as () => unknown;
+    this._handler = undefined;
     try {
       return Promise.resolve(handler());
     } catch (error) {
@@ -362,24 +363,24 @@ export class Call implements Climber, SlotUser, Timed {
     }
   }
 
-  #refuse(reason: StopReason): void {
-    this.#stop = new Stop(this, this.#host.clock, reason);
-    this.#handler = undefined;
-    this.#enter('refused');
+  private _refuse(reason: StopReason): void {
+    this._stop = new Stop(this, this._host.clock, reason);
+    this._handler = undefined;
+    this._enter('refused');
     if (channels.refused.hasSubscribers) channels.refused.publish({ ...callEvent(this), reason });
     this.fire();
-    this.#answerStop();
-    this.#leave();
+    this._answerStop();
+    this._leave();
   }
 
-  #answerStop(): void {
-    const resolve = this.#resolve;
-    const reject = this.#reject;
+  private _answerStop(): void {
+    const resolve = this._resolve;
+    const reject = this._reject;
     const reason = this.reason;
-    this.#resolve = undefined;
-    this.#reject = undefined;
+    this._resolve = undefined;
+    this._reject = undefined;
     if (resolve === undefined || reject === undefined || reason === undefined) return;
-    const answerStop = this.#options?.answerStop;
+    const answerStop = this._options?.answerStop;
     try {
       if (answerStop === undefined) throw reason;
       resolve(answerStop(this, reason));
@@ -388,73 +389,73 @@ export class Call implements Climber, SlotUser, Timed {
     }
   }
 
-  #settle(state: 'completed' | 'failed', result: unknown): void {
-    this.#settled = true;
-    this.#disarm();
-    this.#stopListeners = undefined;
-    this.#stop?.settled();
-    if (this.#state === 'running') {
-      this.#enter(state);
-      (state === 'completed' ? this.#resolve : this.#reject)?.(result);
-      this.#resolve = undefined;
-      this.#reject = undefined;
+  private _settle(state: 'completed' | 'failed', result: unknown): void {
+    this._settled = true;
+    this._disarm();
+    this._stopListeners = undefined;
+    this._stop?.settled();
+    if (this._state === 'running') {
+      this._enter(state);
+      (state === 'completed' ? this._resolve : this._reject)?.(result);
+      this._resolve = undefined;
+      this._reject = undefined;
     }
     if (channels.settled.hasSubscribers) channels.settled.publish({ ...callEvent(this), outcome: this.outcome() });
-    if (this.#stop === undefined) {
+    if (this._stop === undefined) {
       // Work ends with its call, also when the call ended well.
-      if (hasEnded(this)) this.#leave();
-      else this.#ladder = force(this, this.#host).then(() => this.#ladderDone());
+      if (hasEnded(this)) this._leave();
+      else this._ladder = force(this, this._host).then(() => this._ladderDone());
     }
-    this.#maybeQuiet();
+    this._maybeQuiet();
   }
 
-  #ladderDone(): void {
-    if (hasEnded(this)) this.#end();
+  private _ladderDone(): void {
+    if (hasEnded(this)) this._end();
     else {
       // Also one that ended well and left work behind which the ladder could not end.
-      if (this.#state !== 'abandoned') this.#abandon();
-      void this.quiet.then(() => this.#end());
+      if (this._state !== 'abandoned') this._abandon();
+      void this.quiet.then(() => this._end());
     }
   }
 
-  #abandon(): void {
-    if (this.#state === 'stopping') this.#enter('abandoned');
-    if (this.#place !== undefined) this.#place.abandon();
+  private _abandon(): void {
+    if (this._state === 'stopping') this._enter('abandoned');
+    if (this._place !== undefined) this._place.abandon();
     else {
-      this.#isAbandonedUnplaced = true;
-      this.#host.slots.abandonUnplaced();
+      this._isAbandonedUnplaced = true;
+      this._host.slots.abandonUnplaced();
     }
     if (channels.abandoned.hasSubscribers) channels.abandoned.publish({ ...callEvent(this), outcome: this.outcome() });
   }
 
-  #end(): void {
-    if (this.#state === 'stopping' || this.#state === 'abandoned') this.#enter('stopped');
-    this.#leave();
+  private _end(): void {
+    if (this._state === 'stopping' || this._state === 'abandoned') this._enter('stopped');
+    this._leave();
   }
 
-  #maybeQuiet(): void {
-    if (this.#stop !== undefined && this.workFact === 'ended') this.#stop.proven();
-    if (hasEnded(this)) this.#quiet?.resolve();
+  private _maybeQuiet(): void {
+    if (this._stop !== undefined && this.workFact === 'ended') this._stop.proven();
+    if (hasEnded(this)) this._quiet?.resolve();
   }
 
   // Invariant: a call leaves exactly once, and has no timer when it does.
-  #leave(): void {
-    if (this.#left) return;
-    this.#left = true;
-    this.#disarm();
-    this.#place?.leave();
-    if (this.#isAbandonedUnplaced) this.#host.slots.endUnplaced();
-    this.#host.left(this);
+  private _leave(): void {
+    if (this._left) return;
+    this._left = true;
+    this._disarm();
+    this._place?.leave();
+    if (this._isAbandonedUnplaced) this._host.slots.endUnplaced();
+    this._host.left(this);
   }
 
-  #disarm(): void {
-    this.#deadline?.disarm();
-    this.#deadline = undefined;
+  private _disarm(): void {
+    this._deadline?.disarm();
+    this._deadline = undefined;
   }
 
-  #enter(state: CallState): void {
-    const from = this.#state;
-    this.#state = state;
-    this.#host.moved(this, from, state);
+  private _enter(state: CallState): void {
+    const from = this._state;
+    this._state = state;
+    this._host.moved(this, from, state);
   }
 }

@@ -51,69 +51,69 @@ export interface Timed {
 export class Deadline implements Alarm {
   dueAt: number;
   at = -1;
-  readonly #alarms: Alarms;
-  readonly #timed: Timed;
-  readonly #timeoutMs: number;
+  private readonly _alarms: Alarms;
+  private readonly _timed: Timed;
+  private readonly _timeoutMs: number;
   // Made when it is first extended or paused: most deadlines never are.
-  #stretch: Stretch | undefined;
+  private _stretch: Stretch | undefined;
 
   constructor(alarms: Alarms, timeoutMs: number, timed: Timed) {
-    this.#alarms = alarms;
-    this.#timed = timed;
-    this.#timeoutMs = timeoutMs;
+    this._alarms = alarms;
+    this._timed = timed;
+    this._timeoutMs = timeoutMs;
     this.dueAt = alarms.now() + timeoutMs;
     alarms.set(this, this.dueAt);
   }
 
   /** ms left, never below 0. */
   remaining(): number {
-    return Math.max(0, this.dueAt - this.#now());
+    return Math.max(0, this.dueAt - this._now());
   }
 
   /** Starts anew from now, but is over at the latest `ceilingMs` after its first start. Never shortens it. */
   extend(ceilingMs: number): void {
-    const { startedAt, pauses } = this.#stretched();
-    const wanted = Math.min(this.#now() + this.#timeoutMs, startedAt + ceilingMs);
+    const { startedAt, pauses } = this._stretched();
+    const wanted = Math.min(this._now() + this._timeoutMs, startedAt + ceilingMs);
     if (wanted <= this.dueAt) return;
     this.dueAt = wanted;
-    if (pauses === 0) this.#alarms.set(this, wanted);
+    if (pauses === 0) this._alarms.set(this, wanted);
   }
 
   /** Stands still until as many `resume` have come as `pause`; one that is too many does nothing. */
   pause(): void {
-    const stretch = this.#stretched();
+    const stretch = this._stretched();
     stretch.pauses += 1;
     if (stretch.pauses > 1) return;
-    stretch.pausedAt = this.#alarms.now();
-    this.#alarms.unset(this);
+    stretch.pausedAt = this._alarms.now();
+    this._alarms.unset(this);
   }
 
   resume(): void {
-    const stretch = this.#stretched();
+    const stretch = this._stretched();
     if (stretch.pauses === 0) return;
     stretch.pauses -= 1;
     if (stretch.pauses > 0) return;
-    const stoodStill = this.#alarms.now() - stretch.pausedAt;
+    const stoodStill = this._alarms.now() - stretch.pausedAt;
     stretch.startedAt += stoodStill;
-    this.#alarms.set(this, this.dueAt + stoodStill);
+    this._alarms.set(this, this.dueAt + stoodStill);
   }
 
   disarm(): void {
-    this.#alarms.unset(this);
+    this._alarms.unset(this);
   }
 
   /** The alarms': it is due. */
   ring(): void {
-    this.#timed.timedOut(this.#timeoutMs);
+    this._timed.timedOut(this._timeoutMs);
   }
 
-  #now(): number {
-    return this.#stretch !== undefined && this.#stretch.pauses > 0 ? this.#stretch.pausedAt : this.#alarms.now();
+  private _now(): number {
+    return this._stretch !== undefined && this._stretch.pauses > 0 ? this._stretch.pausedAt : this._alarms.now();
   }
 
-  #stretched(): Stretch {
-    this.#stretch ??= { startedAt: this.dueAt - this.#timeoutMs, pauses: 0, pausedAt: 0 };
-    return this.#stretch;
+  private _stretched(): Stretch {
+    this._stretch ??= { startedAt: this.dueAt - this._timeoutMs, pauses: 0, pausedAt: 0 };
+    return this._stretch;
   }
 }
 

@@ -40,13 +40,13 @@ type Rows = Map<RequestId | Call, Call | Set<Call>>;
 
 export class Registry {
   // Invariant: under their scope, exactly the calls that have not left and whose owner was not found gone; no scope is
-  // empty. An id in flight twice has a row each, so that the one that ends first takes nothing from the other.
+  // empty unless it is held. An id in flight twice has a row each, so that the one that ends first takes nothing from
+  // the other.
   readonly #scopes = new Map<string, Rows>();
+  readonly #held = new Set<string>();
   readonly #recorded: RecordedCancels;
   // Invariant: calls whose row was removed, and that have not left.
   readonly #swept = new Set<Call>();
-  // An emptied scope's map, for the next scope: a lone call would make one for itself each time.
-  #spare: Rows | undefined;
   #size = 0;
   #ignored = 0;
 
@@ -76,8 +76,7 @@ export class Registry {
   track(call: Call): void {
     let rows = this.#scopes.get(call.scope);
     if (rows === undefined) {
-      rows = this.#spare ?? new Map();
-      this.#spare = undefined;
+      rows = new Map();
       this.#scopes.set(call.scope, rows);
     }
     const key = keyOf(call);
@@ -97,19 +96,29 @@ export class Registry {
     const rows = this.#scopes.get(call.scope);
     const key = keyOf(call);
     const row = rows?.get(key);
-    this.#swept.delete(call);
+    if (this.#swept.size > 0) this.#swept.delete(call);
     if (rows === undefined || row === undefined) return false;
     if (row instanceof Set) {
       if (!row.delete(call)) return false;
       if (row.size === 0) rows.delete(key);
     } else if (row === call) rows.delete(key);
     else return false;
-    if (rows.size === 0) {
-      this.#scopes.delete(call.scope);
-      this.#spare = rows;
-    }
+    if (rows.size === 0 && !this.#held.has(call.scope)) this.#scopes.delete(call.scope);
     this.#size -= 1;
     return true;
+  }
+
+  /**
+   * Keeps what a scope needs for its calls while there are none, for a connection that makes one after the other.
+   *
+   * @returns lets go of it; the scope's calls stay
+   */
+  hold(scope: string): () => void {
+    this.#held.add(scope);
+    return () => {
+      this.#held.delete(scope);
+      if (this.#scopes.get(scope)?.size === 0) this.#scopes.delete(scope);
+    };
   }
 
   /**

@@ -18,8 +18,9 @@ export class Connection implements Owner {
   readonly #engine: Engine;
   readonly #scope = connectionScope();
   #isClosed = false;
-  // Calls that were read and that the SDK has not dispatched yet, oldest first for each id.
-  readonly #arrived = new Map<unknown, Call | Call[]>();
+  #letGo: (() => void) | undefined;
+  // Calls that were read and that the SDK has not dispatched yet, oldest first: it takes them in this order.
+  readonly #arrived: Call[] = [];
   // Invariant: both hold only calls that are in the registry. Clients choose the token, once for each call.
   readonly #progressTokens = new Map<unknown, Call>();
   readonly #tokens = new Map<Call, unknown>();
@@ -55,6 +56,7 @@ export class Connection implements Owner {
 
   #attach(transport: TransportShape): void {
     const { onmessage, onclose } = transport;
+    this.#letGo = this.#engine.registry.hold(this.#scope);
     transport.onmessage = (message, extra) => {
       this.#read(message);
       onmessage?.(message, extra);
@@ -79,14 +81,15 @@ export class Connection implements Owner {
       const { requestId, reason } = (message.params ?? {}) as { requestId?: unknown; reason?: unknown };
       this.#engine.registry.cancel(this.#scope, requestId, cancelled('client', reason));
     } else if (isId(message.id) && CALL_METHODS.has(message.method)) {
-      this.#arrive(this.#begin(message.id, String(message.method), message.params));
+      this.#arrived.push(this.#begin(message.id, String(message.method), message.params));
     }
   }
 
   #closed(): void {
     this.#isClosed = true;
+    this.#letGo?.();
     this.#engine.registry.stopScope(this.#scope, disconnected());
-    this.#arrived.clear();
+    this.#arrived.length = 0;
     this.#asked.clear();
   }
 
@@ -101,18 +104,9 @@ export class Connection implements Owner {
     return call;
   }
 
-  #arrive(call: Call): void {
-    const namesakes = this.#arrived.get(call.id);
-    if (namesakes === undefined) this.#arrived.set(call.id, call);
-    else if (Array.isArray(namesakes)) namesakes.push(call);
-    else this.#arrived.set(call.id, [namesakes, call]);
-  }
-
   #takeArrived(id: unknown): Call | undefined {
-    const namesakes = this.#arrived.get(id);
-    const isLast = !Array.isArray(namesakes) || namesakes.length === 1;
-    if (isLast) this.#arrived.delete(id);
-    return Array.isArray(namesakes) ? namesakes.shift() : namesakes;
+    const at = this.#arrived.findIndex((call) => call.id === id);
+    return at === 0 ? this.#arrived.shift() : this.#arrived.splice(at, at < 0 ? 0 : 1)[0];
   }
 
   #forget(call: Call): void {
@@ -133,7 +127,7 @@ export class Connection implements Owner {
     }
     if (message.id === undefined) return true;
     if (message.error?.data === SILENCE) return false;
-    return this.#arrived.size === 0 || !this.#answeredBeforeDispatch(message.id);
+    return this.#arrived.length === 0 || !this.#answeredBeforeDispatch(message.id);
   }
 
   #progress(message: Frame): boolean {
