@@ -114,7 +114,8 @@ export class Alarms {
 
   #sink(alarm: Alarm): void {
     for (;;) {
-      const [left, right] = [this.#heap[2 * alarm.at + 1], this.#heap[2 * alarm.at + 2]];
+      const left = this.#heap[2 * alarm.at + 1];
+      const right = this.#heap[2 * alarm.at + 2];
       const below = right !== undefined && left !== undefined && right.dueAt < left.dueAt ? right : left;
       if (below === undefined || alarm.dueAt <= below.dueAt) return;
       this.#swap(alarm, below);

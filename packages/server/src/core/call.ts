@@ -8,67 +8,20 @@
  * The caller's answer, the handler's end and the work's end are three moments, in any order after a stop.
  * Does not make a handler listen: one that ignores its signal runs on, and is counted as abandoned.
  */
-import type { Alarms } from './alarms.ts';
+import type { CallHost, CallInit, Owner, RunOptions } from './call-options.ts';
 import { callEvent, channels, LONGEST_NAME } from './channels.ts';
 import { checkMs } from './checks.ts';
 import { cleanText } from './clean.ts';
-import type { Clock } from './clock.ts';
 import { CEILING_FACTOR, Deadline, type Timed } from './deadline.ts';
 import { climb, force } from './ladder/ladder.ts';
 import { type Climber, hasEnded } from './ladder/rung.ts';
 import type { CallState, HandlerFact, Outcome, WorkFact } from './outcome.ts';
 import { deadline, overloaded, type StopReason } from './reason.ts';
 import { createController } from './signal.ts';
-import type { Gate, Place, Slots, SlotUser } from './slots/slots.ts';
+import type { Gate, Place, SlotUser } from './slots/slots.ts';
 import { Stop, type StopListener } from './stop.ts';
 import type { Work } from './work/work.ts';
 import { Workload } from './work/workload.ts';
-
-export interface CallInit {
-  /** Whose call it is, prefixed: `connection:1`. */
-  readonly scope: string;
-  /** As it came; an unusable one makes the call uncancellable over the wire, not unrunnable. */
-  readonly id: unknown;
-  readonly method: string;
-  /** The tool's, prompt's or resource's name, where there is one. */
-  readonly name: string | undefined;
-  readonly owner?: Owner | undefined;
-  /** The call that makes this one, see `nest`. */
-  readonly parent?: Call | undefined;
-}
-
-/** What a call came through: a connection, a session, a server object. */
-export interface Owner {
-  /** Hears, once, that a call of its is over and out of the registry. */
-  left(call: Call): void;
-  /** True for good once it cannot deliver an answer any more; the janitor then removes the rows of its calls. */
-  readonly isGone?: boolean;
-}
-
-/** What a call needs of the engine that it lives in. */
-export interface CallHost {
-  readonly clock: Clock;
-  readonly alarms: Alarms;
-  readonly graceMs: number;
-  readonly slots: Slots;
-  /** Told of each change of state, after it. */
-  moved(call: Call, from: CallState, to: CallState): void;
-  /** Told once, when the handler has settled (or will never start) and the ladder is done. */
-  left(call: Call): void;
-}
-
-export interface RunOptions<T = unknown> {
-  /** ms from the handler's start; 0 and `Infinity`: no deadline. Time in the queue eats nothing of it. */
-  readonly timeoutMs: number;
-  /** Progress starts the deadline anew, see `progressed`. Default: it does not. */
-  readonly resetTimeoutOnProgress?: boolean | undefined;
-  /** ms beyond which progress extends no deadline; default: 10 times `timeoutMs`. */
-  readonly maxTotalTimeoutMs?: number | undefined;
-  /** A tool's limit, or a mutex, besides the limits for all. */
-  readonly gate?: Gate | undefined;
-  /** Makes the answer of a stopped call. Default: the promise of `run` rejects with the reason. */
-  readonly answerStop?: ((call: Call, reason: StopReason) => T) | undefined;
-}
 
 const NONE: RunOptions = { timeoutMs: Infinity };
 

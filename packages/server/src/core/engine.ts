@@ -4,7 +4,8 @@
  * Promises that every call it begins leaves it exactly once. Does not know of MCP: methods and names are words to it.
  */
 import { Alarms } from './alarms.ts';
-import { Call, type CallHost, type CallInit } from './call.ts';
+import { Call } from './call.ts';
+import type { CallHost, CallInit } from './call-options.ts';
 import { checkMs } from './checks.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { cleanUp, Janitor } from './janitor.ts';

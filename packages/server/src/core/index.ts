@@ -1,7 +1,8 @@
 /**
  * `@estop/server/core`: the engine. No dependency, and no MCP: methods, names and scopes are words to it.
  */
-export { Call, type CallInit, type Owner, type RunOptions } from './call.ts';
+export { Call } from './call.ts';
+export type { CallInit, Owner, RunOptions } from './call-options.ts';
 export {
   type CallEvent,
   type Channels,

@@ -7,7 +7,7 @@
 import type { Call } from '../core/index.ts';
 import { ask, heard } from './ask.ts';
 import { ASKS_USER } from './methods.ts';
-import type { ContextShape, RequestContextShape } from './shapes.ts';
+import type { ContextShape, RequestContextShape, RequestShape } from './shapes.ts';
 
 /** Enumerable, because the SDK spreads its contexts on the way to a handler. */
 const CALL = Symbol.for('estop.call');
@@ -27,14 +27,15 @@ const SIGNAL = {
 
 /**
  * Puts a request context of ours in the place of the SDK's, which has a hidden class of its own each time: to replace a
- * property of it costs more than to make a new one, and each look at it costs too. So little is read before it is used.
+ * property of it costs more than to make a new one, and each look at it costs too. So what the request says is taken
+ * from there, and the members are read when they are used.
  */
-export function bind(call: Call, context: ContextShape): void {
+export function bind(call: Call, context: ContextShape, { id, method, params }: RequestShape): void {
   const { mcpReq } = context;
   const request: Bound & Record<string, unknown> = {
-    id: mcpReq.id,
-    method: mcpReq.method,
-    _meta: mcpReq._meta,
+    id,
+    method,
+    _meta: params?._meta,
     requestState: mcpReq.requestState,
     notify: (...args: unknown[]) => heard(hush(call, mcpReq.notify, args)),
     log: (...args: unknown[]) => heard(hush(call, mcpReq.log, args)),

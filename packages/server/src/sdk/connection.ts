@@ -8,7 +8,7 @@ import { type Call, cancelled, connectionScope, disconnected, type Engine, type 
 import { SILENCE } from './answer.ts';
 import { ASKS_USER, CALL_METHODS } from './methods.ts';
 import type { Served } from './nested.ts';
-import { type Frame, nameIn, type TransportShape } from './shapes.ts';
+import { type Frame, nameIn, type RequestShape, type TransportShape } from './shapes.ts';
 
 const SILENCED_TOKENS = 1_000;
 
@@ -41,7 +41,7 @@ export class Connection implements Owner {
   }
 
   /** The call that the SDK is about to dispatch: the one that was read, or one made now if it was not seen. */
-  dispatch(id: unknown, method: string, params: unknown): Call {
+  dispatch({ id, method, params }: RequestShape): Call {
     const call = this.#takeArrived(id);
     return call ?? this.#begin(id, method, params);
   }
@@ -105,8 +105,9 @@ export class Connection implements Owner {
   }
 
   #takeArrived(id: unknown): Call | undefined {
-    const at = this.#arrived.findIndex((call) => call.id === id);
-    return at === 0 ? this.#arrived.shift() : this.#arrived.splice(at, at < 0 ? 0 : 1)[0];
+    let at = 0;
+    while (at < this.#arrived.length && this.#arrived[at]?.id !== id) at += 1;
+    return at === 0 ? this.#arrived.shift() : this.#arrived.splice(at, 1)[0];
   }
 
   #forget(call: Call): void {

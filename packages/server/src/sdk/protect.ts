@@ -47,10 +47,10 @@ export function protect(
     if (method !== undefined) handlers.set(method, handler);
     return (request, sdkContext) => {
       connection ??= connected(new Connection(context.engine));
-      const call = connection.dispatch(sdkContext.mcpReq.id, request.method, request.params);
+      const call = connection.dispatch(request);
       // What the SDK has already given up is not started either, whatever made it do so.
       if (sdkContext.mcpReq.signal.aborted) call.stop(disconnected());
-      bind(call, sdkContext);
+      bind(call, sdkContext, request);
       return call.run(() => handler(request, sdkContext), rules(call.method, call.name));
     };
   };

@@ -25,9 +25,12 @@ export interface TransportShape {
   send(message: Frame, options?: unknown): Promise<void>;
 }
 
-interface RequestShape {
+export interface RequestShape {
+  readonly id: unknown;
   readonly method: string;
-  readonly params?: { readonly name?: unknown; readonly uri?: unknown };
+  readonly params?:
+    | { readonly name?: unknown; readonly uri?: unknown; readonly _meta?: unknown; readonly arguments?: unknown }
+    | undefined;
 }
 
 type Method = (...args: never[]) => unknown;

@@ -4,7 +4,8 @@
  * The caller's stop is its stop, with the same reason; and when the caller's handler has settled, whatever it has left
  * behind is stopped too. Does not see calls that are made past it, such as over a connection back to the same server.
  */
-import type { Call, CallInit, Owner } from '../call.ts';
+import type { Call } from '../call.ts';
+import type { CallInit, Owner } from '../call-options.ts';
 import type { WorkFact } from '../outcome.ts';
 import { cancelled, type StopReason } from '../reason.ts';
 import type { Work } from './work.ts';
