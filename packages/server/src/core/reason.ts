@@ -21,7 +21,11 @@ export class StopReason extends Error {
   readonly timeoutMs: number | undefined;
 
   constructor(kind: StopKind, message: string, details: { by?: CancelledBy; timeoutMs?: number } = {}) {
+    // Without a stack: it would show how the stop was noticed, never why, and costs more than all else in a stop.
+    const { stackTraceLimit } = Error;
+    Reflect.set(Error, 'stackTraceLimit', 0);
     super(message);
+    Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
     // What the platform's own signals would say, so that code which sorts by name keeps working.
     this.name = kind === 'deadline' ? 'TimeoutError' : 'AbortError';
     this.kind = kind;
