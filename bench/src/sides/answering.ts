@@ -37,8 +37,13 @@ export async function usEach(count: number, all: () => void | Promise<void>): Pr
   return Number(process.hrtime.bigint() - start) / 1_000 / count;
 }
 
-/** All that is garbage now; the process must have been started with --expose-gc. */
-export async function collectGarbage(): Promise<void> {
+/** @returns bytes that are no garbage; the process must have been started with --expose-gc */
+export async function heapUsed(): Promise<number> {
+  await collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+async function collectGarbage(): Promise<void> {
   if (globalThis.gc === undefined) throw new Cannot('--expose-gc is missing');
   for (let pass = 0; pass < 3; pass += 1) {
     globalThis.gc();

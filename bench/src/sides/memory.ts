@@ -1,5 +1,5 @@
 /** Bytes of heap that a call in flight takes, in memory. Arguments: bare | protected, untouched | looked-at signal. */
-import { answerRounds, collectGarbage } from './answering.ts';
+import { answerRounds, heapUsed } from './answering.ts';
 import { connect } from './in-memory.ts';
 import { newServer } from './protection.ts';
 
@@ -32,9 +32,4 @@ async function inFlight(count: number): Promise<number> {
   open();
   await Promise.all(calls);
   return bytes / count;
-}
-
-async function heapUsed(): Promise<number> {
-  await collectGarbage();
-  return process.memoryUsage().heapUsed;
 }

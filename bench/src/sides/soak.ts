@@ -8,7 +8,7 @@
 import { getEventListeners } from 'node:events';
 import { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { answerRounds, collectGarbage } from './answering.ts';
+import { answerRounds, heapUsed } from './answering.ts';
 import { connect } from './in-memory.ts';
 import { loadEstop } from './protection.ts';
 
@@ -91,11 +91,6 @@ async function listening(signal: AbortSignal): Promise<void> {
 
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
-}
-
-async function heapUsed(): Promise<number> {
-  await collectGarbage();
-  return process.memoryUsage().heapUsed;
 }
 
 function timers(): number {

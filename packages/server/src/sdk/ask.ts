@@ -6,8 +6,8 @@
  * Does not see what a handler asks past its context, such as by the server object.
  */
 import type { Call, StopReason } from '../core/index.ts';
+import type { Method } from './shapes.ts';
 
-type Method = (...args: never[]) => unknown;
 type Options = { readonly signal?: AbortSignal } | undefined;
 
 /** @param asksUser whether the deadline stands still meanwhile */

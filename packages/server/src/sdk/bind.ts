@@ -7,7 +7,7 @@
 import type { Call } from '../core/index.ts';
 import { ask, heard } from './ask.ts';
 import { ASKS_USER } from './methods.ts';
-import type { ContextShape, RequestContextShape, RequestShape } from './shapes.ts';
+import type { ContextShape, Method, RequestContextShape, RequestShape } from './shapes.ts';
 
 /** Enumerable, because the SDK spreads its contexts on the way to a handler. */
 const CALL = Symbol.for('estop.call');
@@ -58,8 +58,6 @@ function addOthers(request: Record<string, unknown>, given: RequestContextShape)
 export function callOf(context: unknown): Call | undefined {
   return (context as { mcpReq?: Bound } | null | undefined)?.mcpReq?.[CALL];
 }
-
-type Method = (...args: never[]) => unknown;
 
 function isForUser(request: unknown): boolean {
   return ASKS_USER.has((request as { method?: unknown } | undefined)?.method);

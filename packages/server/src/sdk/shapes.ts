@@ -33,7 +33,8 @@ export interface RequestShape {
     | undefined;
 }
 
-type Method = (...args: never[]) => unknown;
+/** A member of a handler's context, whatever it takes. */
+export type Method = (...args: never[]) => unknown;
 
 /** SDK v2's `ctx.mcpReq`. */
 export interface RequestContextShape {
