@@ -136,6 +136,11 @@ export class Call implements Climber, SlotUser, Timed {
     return this._workload === undefined ? [] : this._workload.works;
   }
 
+  /** Whether `run` has been called; the handler may still have to wait. */
+  get wasRun(): boolean {
+    return this._options !== undefined;
+  }
+
   /** Resolves when the ladder has done what it can; at once for a call that has not been stopped. */
   get ladder(): Promise<void> {
     return this._ladder ?? Promise.resolve();
@@ -163,7 +168,7 @@ export class Call implements Climber, SlotUser, Timed {
    * @returns the handler's value; rejects with what the handler threw, or with the `StopReason` when the stop was first
    */
   run<T>(handler: () => T | PromiseLike<T>, options: RunOptions<T>): Promise<T> {
-    if (this._options !== undefined || (this._state !== 'queued' && this._state !== 'refused')) {
+    if (this.wasRun || (this._state !== 'queued' && this._state !== 'refused')) {
       throw new Error(`estop: ${this.what} was started twice`);
     }
     // A deadline of `NaN` would fire at once, or never, and take its neighbours among the alarms with it.
@@ -262,7 +267,7 @@ export class Call implements Climber, SlotUser, Timed {
 
   /** Gives the call up before its handler was started: nobody will run it. */
   discard(): void {
-    if (this._state !== 'queued' || this._options !== undefined) return;
+    if (this._state !== 'queued' || this.wasRun) return;
     this._enter('failed');
     this._leave();
   }

@@ -7,7 +7,7 @@
 import type { Call } from '../core/index.ts';
 import { ask, heard } from './ask.ts';
 import { ASKS_USER } from './methods.ts';
-import type { ContextShape, Method, RequestContextShape, RequestShape } from './shapes.ts';
+import type { ContextShape, Method, RequestContextShape } from './shapes.ts';
 
 /** Enumerable, because the SDK spreads its contexts on the way to a handler. */
 const CALL = Symbol.for('estop.call');
@@ -25,18 +25,27 @@ const SIGNAL = {
   configurable: true,
 };
 
+/** What a request says by itself, without the members that answer it. */
+export type Said = Pick<
+  RequestContextShape,
+  'id' | '_meta' | 'requestState' | 'envelope' | 'inputResponses' | 'droppedInputResponseKeys'
+>;
+
 /**
  * Puts a request context of ours in the place of the SDK's, which has a hidden class of its own each time: to replace a
- * property of it costs more than to make a new one, and each look at it costs too. So what the request says is taken
- * from there, and the members are read when they are used.
+ * property of it costs more than to make a new one, and each look at it costs too. So its members are read when they
+ * are used.
+ *
+ * @param said  all that is in the context besides the members, where that can be read for less than from there
  */
-export function bind(call: Call, context: ContextShape, { id, method, params }: RequestShape): void {
+export function bind(call: Call, context: ContextShape, said?: Said): void {
   const { mcpReq } = context;
+  const { id, _meta, requestState, envelope, inputResponses, droppedInputResponseKeys } = said ?? mcpReq;
   const request: Bound & Record<string, unknown> = {
     id,
-    method,
-    _meta: params?._meta,
-    requestState: mcpReq.requestState,
+    method: call.method,
+    _meta,
+    requestState,
     notify: (...args: unknown[]) => heard(hush(call, mcpReq.notify, args)),
     log: (...args: unknown[]) => heard(hush(call, mcpReq.log, args)),
     send: (...args: unknown[]) => ask(call, mcpReq.send, args, isForUser(args[0])),
@@ -45,11 +54,15 @@ export function bind(call: Call, context: ContextShape, { id, method, params }: 
     [CALL]: call,
   };
   Object.defineProperty(request, 'signal', SIGNAL);
-  if (mcpReq.envelope !== undefined || mcpReq.inputResponses !== undefined) addOthers(request, mcpReq);
+  // The modern era's, and what its rounds bring.
+  if (envelope !== undefined) request['envelope'] = envelope;
+  if (inputResponses !== undefined) request['inputResponses'] = inputResponses;
+  if (droppedInputResponseKeys !== undefined) request['droppedInputResponseKeys'] = droppedInputResponseKeys;
+  if (said === undefined) addOthers(request, mcpReq);
   context.mcpReq = request as unknown as RequestContextShape;
 }
 
-/** The modern era's envelope, and what its rounds bring. */
+/** What a subclass of the SDK's server may have put there. */
 function addOthers(request: Record<string, unknown>, given: RequestContextShape): void {
   for (const name in given) if (!(name in request)) request[name] = given[name as keyof RequestContextShape];
 }

@@ -40,10 +40,14 @@ export class Connection implements Owner {
     return connection;
   }
 
-  /** The call that the SDK is about to dispatch: the one that was read, or one made now if it was not seen. */
-  dispatch({ id, method, params }: RequestShape): Call {
-    const call = this.#takeArrived(id);
-    return call ?? this.#begin(id, method, params);
+  /** The call that was read, of a request that the SDK is about to dispatch. */
+  dispatch(id: unknown): Call | undefined {
+    return this.#takeArrived(id);
+  }
+
+  /** A call that was not seen as it was read. */
+  begin({ id, method, params }: RequestShape): Call {
+    return this.#begin(id, method, params);
   }
 
   get isGone(): boolean {

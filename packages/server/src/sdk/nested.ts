@@ -43,9 +43,9 @@ async function start(context: ContextShape, name: string, args: unknown, options
   const call = served.nest(parent, { method: METHOD, name });
   // The progress token is the caller's: two that count with one token would contradict each other.
   const { progressToken: _, ...meta } = context.mcpReq._meta ?? {};
-  const nested = { ...context };
+  const nested: ContextShape = { ...context, mcpReq: Object.create(context.mcpReq, { _meta: { value: meta } }) };
+  bind(call, nested);
   const request = { id: context.mcpReq.id, method: METHOD, params: { name, arguments: args ?? {}, _meta: meta } };
-  bind(call, nested, request);
   return call.run(() => handler(request, nested), { ...rules, answerStop: undefined });
 }
 

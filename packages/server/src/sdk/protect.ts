@@ -4,15 +4,22 @@
  *
  * Changes nothing for a call that ends normally. Does not make a handler listen; see `isolated` for those that do not.
  */
-import { disconnected } from '../core/index.ts';
+import { type Call, disconnected } from '../core/index.ts';
 import { answerStop } from './answer.ts';
-import { bind } from './bind.ts';
+import { bind, callOf } from './bind.ts';
 import { Connection } from './connection.ts';
 import type { ProtectContext } from './context.ts';
 import { CALL_METHODS } from './methods.ts';
 import type { Served } from './nested.ts';
 import { type CallOptions, type Rules, rulesOf } from './rules.ts';
-import { type HandlerShape, type ProtectableServer, type ProtocolShape, protocolOf } from './shapes.ts';
+import {
+  type ContextShape,
+  type HandlerShape,
+  type ProtectableServer,
+  type ProtocolShape,
+  protocolOf,
+  type RequestShape,
+} from './shapes.ts';
 
 export type ProtectOptions = CallOptions;
 
@@ -46,16 +53,23 @@ export function protect(
   const wrap = (handler: HandlerShape, method?: string): HandlerShape => {
     if (method !== undefined) handlers.set(method, handler);
     return (request, sdkContext) => {
-      connection ??= connected(new Connection(context.engine));
-      const call = connection.dispatch(request);
-      // What the SDK has already given up is not started either, whatever made it do so.
-      if (sdkContext.mcpReq.signal.aborted) call.stop(disconnected());
-      bind(call, sdkContext, request);
+      const bound = callOf(sdkContext);
+      const call = bound === undefined || bound.wasRun ? unread(request, sdkContext) : bound;
       return call.run(() => handler(request, sdkContext), rules(call.method, call.name));
     };
   };
+  // A handler that is called past the SDK's dispatch.
+  const unread = (request: RequestShape, sdkContext: ContextShape): Call => {
+    connection ??= connected(new Connection(context.engine));
+    const call = connection.dispatch(request.id) ?? connection.begin(request);
+    // What was given up already is not started either, whatever made it so.
+    if (sdkContext.mcpReq.signal.aborted) call.stop(disconnected());
+    bind(call, sdkContext);
+    return call;
+  };
   wrapTable(protocol._requestHandlers, wrap);
   wrapFallback(protocol, wrap);
+  bindEarly(protocol, (id) => connection?.dispatch(id));
 
   const connect = protocol.connect.bind(protocol);
   protocol.connect = (transport) => {
@@ -83,6 +97,30 @@ function wrapTable(table: Map<string, HandlerShape>, wrap: Wrap): void {
       CALL_METHODS.has(method) ? wrap(handler, method) : handler,
     ) as typeof table;
   };
+}
+
+/**
+ * Binds a call as the SDK makes its context, where what the request says is in an object that V8 knows well.
+ *
+ * @param take the call that was read with this id, if one was
+ */
+function bindEarly(protocol: ProtocolShape, take: (id: unknown) => Call | undefined): void {
+  const build = protocol.buildContext?.bind(protocol);
+  if (build === undefined) return;
+  const isSdks = buildsAsTheSdk(protocol);
+  protocol.buildContext = (base, extra) => {
+    const context = build(base, extra);
+    const call = CALL_METHODS.has(base.mcpReq.method) ? take(base.mcpReq.id) : undefined;
+    if (call !== undefined) bind(call, context, isSdks ? base.mcpReq : undefined);
+    return context;
+  };
+}
+
+/** Whether the context is as the SDK's own class makes it, and not a subclass, which may put more in it. */
+function buildsAsTheSdk(protocol: ProtocolShape): boolean {
+  let maker: object | null = protocol;
+  while (maker !== null && !Object.hasOwn(maker, 'buildContext')) maker = Object.getPrototypeOf(maker);
+  return maker !== null && Object.hasOwn(maker, 'sendToolListChanged' satisfies keyof ProtocolShape);
 }
 
 /** What a server without a handler of its own for a method does with its calls. */

@@ -43,6 +43,7 @@ export interface RequestContextShape {
   readonly requestState?: unknown;
   readonly envelope?: unknown;
   readonly inputResponses?: unknown;
+  readonly droppedInputResponseKeys?: unknown;
   readonly _meta?: { readonly progressToken?: string | number } | undefined;
   readonly signal: AbortSignal;
   readonly notify: (notification: { method: string; params?: unknown }, ...rest: never[]) => Promise<void>;
@@ -64,6 +65,8 @@ export interface ProtocolShape {
   readonly _requestHandlers: Map<string, HandlerShape>;
   readonly transport?: TransportShape | undefined;
   fallbackRequestHandler?: HandlerShape | undefined;
+  /** Makes a handler's context, as the request is read; a subclass may override it. */
+  buildContext?(base: ContextShape, extra?: unknown): ContextShape;
   connect(transport: TransportShape): Promise<void>;
   /** What tells a server from a client. */
   sendToolListChanged(): Promise<void>;

@@ -3,9 +3,9 @@ import { createEstop } from '@estop/server';
 import { McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { RESULT } from '../support/held-server.ts';
+import { type Held, type HeldServer, RESULT } from '../support/held-server.ts';
 import { cancelFrame, ERAS, type Era, type MemoryPeer, serveBare, serveProtected } from '../support/peer.ts';
-import { aborted, world } from '../support/protected.ts';
+import { aborted, type World, world } from '../support/protected.ts';
 
 const CALL = Symbol.for('estop.call');
 
@@ -76,6 +76,75 @@ describe.each(ERAS)('the context of a handler, %s', (era) => {
     const { ctx } = await start(7);
     expect(Object.getOwnPropertyDescriptor(ctx.mcpReq, 'signal')).toMatchObject({ enumerable: true });
     expect(ctx.mcpReq.signal).toBe(estop.call(ctx).signal);
+  });
+});
+
+describe.each(ERAS)('what an author has put in the context, %s', (era) => {
+  type Build = (...given: unknown[]) => ServerContext;
+
+  const adding = (build: Build): Build =>
+    function (this: unknown, ...given) {
+      const context = build.apply(this, given);
+      return { ...context, mcpReq: { ...context.mcpReq, tenant: 'acme' } } as ServerContext;
+    };
+  const inside = ({ server }: HeldServer): { buildContext: Build } => server.server as never;
+  const ofInstance = (held: HeldServer): void => {
+    inside(held).buildContext = adding(inside(held).buildContext);
+  };
+  const ofSubclass = (held: HeldServer): void => {
+    const sdks = Object.getPrototypeOf(inside(held));
+    const buildContext = adding(sdks.buildContext);
+    Object.setPrototypeOf(inside(held), Object.create(sdks, { buildContext: { value: buildContext, writable: true } }));
+  };
+
+  test.each<[string, { prepare?: (held: HeldServer) => void; late?: (held: HeldServer) => void }]>([
+    ['by a subclass of the server of the SDK', { prepare: ofSubclass }],
+    ['by a function of the server, before it is protected', { prepare: ofInstance }],
+    ['by a function of the server, after that', { late: ofInstance }],
+  ])('%s, comes through, and so does a cancel', async (_how, { prepare, late }) => {
+    const { held, peer, start } = await world({ era, ...(prepare && { prepare }) });
+    late?.(held);
+    const { ctx, signal, returns } = await start(7);
+    expect(ctx.mcpReq).toHaveProperty('tenant', 'acme');
+    peer.write(cancelFrame(7));
+    await aborted(signal);
+    returns(RESULT);
+  });
+});
+
+describe.each(ERAS)('a handler that is called past the dispatch of the SDK, %s', (era) => {
+  type Handler = (request: object, ctx: object) => Promise<unknown>;
+
+  /** From within a call's handler, with that handler's own context: the call of it, and its answer. */
+  async function past(spoil: (ctx: ServerContext) => object): Promise<[World, Held, Promise<unknown>]> {
+    const made = await world({ era, tools: ['other'] });
+    const outer = await made.start(7);
+    const { _requestHandlers } = made.held.server.server as unknown as { _requestHandlers: Map<string, Handler> };
+    const request = { id: 8, method: 'tools/call', params: { name: 'other', arguments: {} } };
+    const answer = _requestHandlers.get('tools/call')?.(request, spoil(outer.ctx)) as Promise<unknown>;
+    return [made, outer, answer];
+  }
+
+  test('has a call of its own, whatever context it is given', async () => {
+    const [{ estop, held }, outer, answer] = await past((ctx) => ({ ...ctx, mcpReq: { ...ctx.mcpReq, id: 8 } }));
+    const { ctx, returns } = await held.handlerStarted(8);
+    expect(estop.call(ctx)).not.toBe(estop.call(outer.ctx));
+    expect(estop.stats().running).toBe(2);
+    returns(RESULT);
+    expect(await answer).toMatchObject(RESULT);
+    expect(estop.stats().running).toBe(1);
+    outer.returns(RESULT);
+  });
+
+  test('is not started when what it is given has been given up already', async () => {
+    const [{ estop, held }, outer, answer] = await past((ctx) => ({
+      ...ctx,
+      mcpReq: { ...ctx.mcpReq, id: 8, signal: AbortSignal.abort() },
+    }));
+    await expect(answer).rejects.toMatchObject({ code: -32_800 });
+    expect(held.starts).toEqual([7]);
+    expect(estop.stats().inFlight).toBe(1);
+    outer.returns(RESULT);
   });
 });
 
