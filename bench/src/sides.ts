@@ -9,6 +9,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Answer, Ask } from './sides/answering.ts';
+import { turned } from './turned.ts';
 
 export interface SideInit {
   /** A file in `sides/`, without its ending. */
@@ -69,13 +70,6 @@ async function startOnce<Name extends string, Value>(
   } finally {
     await Promise.all([...sides.values()].map((side) => side.end()));
   }
-}
-
-/** Each is first as often as the others, and each comes as often before another as after it. */
-function turned<T>(items: readonly T[], round: number): T[] {
-  const by = (round >> 1) % items.length;
-  const order = [...items.slice(by), ...items.slice(0, by)];
-  return round % 2 === 0 ? order : order.reverse();
 }
 
 class Side {

@@ -1,12 +1,12 @@
 /** The same call over stdio, from a client to a server in a process of its own. */
-import { type Bench, protectedAgainstBare } from '../bench.ts';
+import { type Bench, protectedAgainstBareOverStdio } from '../bench.ts';
 
 export const callStdio: Bench = {
   name: 'call-stdio',
   run(quick) {
     const rounds = quick
       ? { starts: 1, rounds: 3, warmUp: 1, count: 50 }
-      : { starts: 4, rounds: 30, warmUp: 80, count: 250 };
-    return protectedAgainstBare({ name: 'call-stdio', unit: 'us', target: 1.05, rounds }, 'call-stdio');
+      : { starts: 10, rounds: 300, warmUp: 800, count: 25 };
+    return protectedAgainstBareOverStdio({ name: 'call-stdio', unit: 'us', target: 1.05, rounds }, 'call-stdio');
   },
 };

@@ -1,12 +1,12 @@
 /** How long a cancel takes, from the client's abort to the handler's signal, over stdio. */
-import { type Bench, protectedAgainstBare } from '../bench.ts';
+import { type Bench, protectedAgainstBareOverStdio } from '../bench.ts';
 
 export const cancelStdio: Bench = {
   name: 'cancel-stdio',
   run(quick) {
     const rounds = quick
       ? { starts: 1, rounds: 3, warmUp: 1, count: 20 }
-      : { starts: 3, rounds: 25, warmUp: 35, count: 100 };
-    return protectedAgainstBare({ name: 'cancel-stdio', unit: 'us', target: 1.2, rounds }, 'cancel-stdio');
+      : { starts: 6, rounds: 50, warmUp: 70, count: 50 };
+    return protectedAgainstBareOverStdio({ name: 'cancel-stdio', unit: 'us', target: 1.2, rounds }, 'cancel-stdio');
   },
 };

@@ -1,25 +1,18 @@
-/** From the client's abort to the handler's signal, over stdio. Arguments: bare | protected. */
+/** From the client's abort to the handler's signal, over stdio. */
+import { once } from 'node:events';
 import { median } from '../row.ts';
-import { answerRounds } from './answering.ts';
-import { connectOverStdio } from './over-stdio.ts';
+import { answerInTurns, type OverStdio } from './over-stdio.ts';
 
-const { client, told } = await connectOverStdio();
-let heard: (line: string) => void = () => {};
-told.on('line', (line) => heard(line));
-const nextLine = (): Promise<string> =>
-  new Promise((resolve) => {
-    heard = resolve;
-  });
-
-answerRounds(async (count) => {
+await answerInTurns(async (server, count) => {
   const latencies: number[] = [];
-  for (let n = 0; n < count; n += 1) latencies.push(await cancelOnce());
+  for (let n = 0; n < count; n += 1) latencies.push(await cancelOnce(server));
   return median(latencies);
 });
 
 /** @returns microseconds */
-async function cancelOnce(): Promise<number> {
+async function cancelOnce({ client, told }: OverStdio): Promise<number> {
   const caller = new AbortController();
+  const nextLine = async (): Promise<string> => String((await once(told, 'line'))[0]);
   const started = nextLine();
   const answered = client.callTool({ name: 'wait' }, { signal: caller.signal }).then(
     () => 'answered',
