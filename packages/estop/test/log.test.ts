@@ -1,9 +1,10 @@
 import { getEventListeners } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openLog } from '../src/probe/log.ts';
 import { makeRunDir } from '../src/probe/run-dir.ts';
+import { readLiveLog, readLog } from './broken/run.ts';
 import { tempDir, tempLog } from './probe-fixture.ts';
 
 const A = 't-aaaaaaaaaaaaaaaa';
@@ -12,6 +13,14 @@ const B = 't-bbbbbbbbbbbbbbbb';
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
 describe('the log', () => {
+  it('can be read while it is written: half a line is not there yet, and is a fault only when the run is over', () => {
+    const log = tempLog();
+    log.write('harness', { event: 'run_ended' });
+    appendFileSync(log.file, '{"event":"gate_re');
+    expect(readLiveLog(log.file).map(({ event }) => event)).toEqual(['run_ended']);
+    expect(() => readLog(log.file)).toThrow('is not whole');
+  });
+
   it('has a line on the disk when write returns', () => {
     const log = tempLog();
     log.write('harness', { testId: A, event: 'client_sent' }, '42');

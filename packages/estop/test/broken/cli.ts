@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { LogLine } from '../../src/probe/events.ts';
-import { readLog } from './run.ts';
+import { readLiveLog, readLog } from './run.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const POLL_MS = 10;
@@ -47,7 +47,8 @@ export async function withCli<T>(
     env: { ...process.env, ESTOP_RUN_COOKIE: cookie },
   });
   const log = join(out, 'latest', 'log.jsonl');
-  const lines = (): LogLine[] => (existsSync(log) ? readLog(log) : []);
+  const isOver = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  const lines = (): LogLine[] => (existsSync(log) ? (isOver() ? readLog : readLiveLog)(log) : []);
   const finish = async (): Promise<Ended> => {
     const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]);
     const ms = performance.now() - began;

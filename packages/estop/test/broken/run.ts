@@ -58,11 +58,22 @@ export async function probe(options: Omit<ProbeOptions, 'out'>, parts: ProbePart
   }
 }
 
-/** Every line has to be whole, the last one too. */
+/** Of a run that is over: every line has to be whole, the last one too. */
 export function readLog(file: string): LogLine[] {
+  const { lines, rest } = linesIn(file);
+  if (rest !== '') throw new Error(`the last line of ${file} is not whole`);
+  return lines;
+}
+
+/** Of a run that is still writing: what it has of the last line is left out. */
+export function readLiveLog(file: string): LogLine[] {
+  return linesIn(file).lines;
+}
+
+function linesIn(file: string): { lines: LogLine[]; rest: string } {
   const lines = readFileSync(file, 'utf8').split('\n');
-  if (lines.pop() !== '') throw new Error(`the last line of ${file} is not whole`);
-  return lines.map((line) => JSON.parse(line));
+  const rest = lines.pop() ?? '';
+  return { lines: lines.map((line) => JSON.parse(line)), rest };
 }
 
 export function linesOf(lines: readonly LogLine[], testId: string): AttemptLine[] {
