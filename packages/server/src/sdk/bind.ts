@@ -26,7 +26,7 @@ const SIGNAL = {
 };
 
 /** What a request says by itself, without the members that answer it. */
-export type Said = Pick<
+type Said = Pick<
   RequestContextShape,
   'id' | '_meta' | 'requestState' | 'envelope' | 'inputResponses' | 'droppedInputResponseKeys'
 >;
@@ -40,7 +40,7 @@ export type Said = Pick<
  */
 export function bind(call: Call, context: ContextShape, said?: Said): void {
   const { mcpReq } = context;
-  const { id, _meta, requestState, envelope, inputResponses, droppedInputResponseKeys } = said ?? mcpReq;
+  const { id, _meta, requestState } = said ?? mcpReq;
   const request: Bound & Record<string, unknown> = {
     id,
     method: call.method,
@@ -54,15 +54,20 @@ export function bind(call: Call, context: ContextShape, said?: Said): void {
     [CALL]: call,
   };
   Object.defineProperty(request, 'signal', SIGNAL);
-  // The modern era's, and what its rounds bring.
-  if (envelope !== undefined) request['envelope'] = envelope;
-  if (inputResponses !== undefined) request['inputResponses'] = inputResponses;
-  if (droppedInputResponseKeys !== undefined) request['droppedInputResponseKeys'] = droppedInputResponseKeys;
   if (said === undefined) addOthers(request, mcpReq);
+  else addRounds(request, said);
   context.mcpReq = request as unknown as RequestContextShape;
 }
 
-/** What a subclass of the SDK's server may have put there. */
+/** The modern era's envelope, and what its rounds bring: by name, for this is done for each call. */
+function addRounds(request: Record<string, unknown>, said: Said): void {
+  const { envelope, inputResponses, droppedInputResponseKeys } = said;
+  if (envelope !== undefined) request['envelope'] = envelope;
+  if (inputResponses !== undefined) request['inputResponses'] = inputResponses;
+  if (droppedInputResponseKeys !== undefined) request['droppedInputResponseKeys'] = droppedInputResponseKeys;
+}
+
+/** Those, and what a subclass of the SDK's server may have put there. */
 function addOthers(request: Record<string, unknown>, given: RequestContextShape): void {
   for (const name in given) if (!(name in request)) request[name] = given[name as keyof RequestContextShape];
 }

@@ -8,7 +8,7 @@ import { type Call, cancelled, connectionScope, disconnected, type Engine, type 
 import { SILENCE } from './answer.ts';
 import { ASKS_USER, CALL_METHODS } from './methods.ts';
 import type { Served } from './nested.ts';
-import { type Frame, nameIn, type RequestShape, type TransportShape } from './shapes.ts';
+import { type Frame, nameIn, type TransportShape } from './shapes.ts';
 
 const SILENCED_TOKENS = 1_000;
 
@@ -40,14 +40,23 @@ export class Connection implements Owner {
     return connection;
   }
 
-  /** The call that was read, of a request that the SDK is about to dispatch. */
-  dispatch(id: unknown): Call | undefined {
-    return this.#takeArrived(id);
+  /** The call that was read with this id, once: of a request that the SDK dispatches, or answers without that. */
+  takeArrived(id: unknown): Call | undefined {
+    let at = 0;
+    while (at < this.#arrived.length && this.#arrived[at]?.id !== id) at += 1;
+    return at === 0 ? this.#arrived.shift() : this.#arrived.splice(at, 1)[0];
   }
 
-  /** A call that was not seen as it was read. */
-  begin({ id, method, params }: RequestShape): Call {
-    return this.#begin(id, method, params);
+  /** A call of this connection, from now on. */
+  begin(id: unknown, method: string, params: unknown): Call {
+    const call = this.#engine.begin({ scope: this.#scope, id, method, name: nameIn(params), owner: this });
+    const token = (params as { _meta?: { progressToken?: unknown } } | undefined)?._meta?.progressToken;
+    if (token !== undefined) {
+      this.#silenced.delete(token);
+      this.#progressTokens.set(token, call);
+      this.#tokens.set(call, token);
+    }
+    return call;
   }
 
   get isGone(): boolean {
@@ -85,7 +94,7 @@ export class Connection implements Owner {
       const { requestId, reason } = (message.params ?? {}) as { requestId?: unknown; reason?: unknown };
       this.#engine.registry.cancel(this.#scope, requestId, cancelled('client', reason));
     } else if (isId(message.id) && CALL_METHODS.has(message.method)) {
-      this.#arrived.push(this.#begin(message.id, String(message.method), message.params));
+      this.#arrived.push(this.begin(message.id, String(message.method), message.params));
     }
   }
 
@@ -95,23 +104,6 @@ export class Connection implements Owner {
     this.#engine.registry.stopScope(this.#scope, disconnected());
     this.#arrived.length = 0;
     this.#asked.clear();
-  }
-
-  #begin(id: unknown, method: string, params: unknown): Call {
-    const call = this.#engine.begin({ scope: this.#scope, id, method, name: nameIn(params), owner: this });
-    const token = (params as { _meta?: { progressToken?: unknown } } | undefined)?._meta?.progressToken;
-    if (token !== undefined) {
-      this.#silenced.delete(token);
-      this.#progressTokens.set(token, call);
-      this.#tokens.set(call, token);
-    }
-    return call;
-  }
-
-  #takeArrived(id: unknown): Call | undefined {
-    let at = 0;
-    while (at < this.#arrived.length && this.#arrived[at]?.id !== id) at += 1;
-    return at === 0 ? this.#arrived.shift() : this.#arrived.splice(at, 1)[0];
   }
 
   #forget(call: Call): void {
@@ -164,7 +156,7 @@ export class Connection implements Owner {
 
   /** The SDK answered what it never dispatched (a malformed request, say): nobody will run that call. */
   #answeredBeforeDispatch(id: unknown): boolean {
-    const call = this.#takeArrived(id);
+    const call = this.takeArrived(id);
     call?.discard();
     return call?.reason !== undefined;
   }

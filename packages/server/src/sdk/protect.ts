@@ -59,9 +59,9 @@ export function protect(
     };
   };
   // A handler that is called past the SDK's dispatch.
-  const unread = (request: RequestShape, sdkContext: ContextShape): Call => {
+  const unread = ({ id, method, params }: RequestShape, sdkContext: ContextShape): Call => {
     connection ??= connected(new Connection(context.engine));
-    const call = connection.dispatch(request.id) ?? connection.begin(request);
+    const call = connection.takeArrived(id) ?? connection.begin(id, method, params);
     // What was given up already is not started either, whatever made it so.
     if (sdkContext.mcpReq.signal.aborted) call.stop(disconnected());
     bind(call, sdkContext);
@@ -69,7 +69,7 @@ export function protect(
   };
   wrapTable(protocol._requestHandlers, wrap);
   wrapFallback(protocol, wrap);
-  bindEarly(protocol, (id) => connection?.dispatch(id));
+  bindEarly(protocol, (id) => connection?.takeArrived(id));
 
   const connect = protocol.connect.bind(protocol);
   protocol.connect = (transport) => {
