@@ -34,6 +34,9 @@ export interface CallHost {
   readonly clock: Clock;
   readonly alarms: Alarms;
   readonly graceMs: number;
+  readonly termMs: number;
+  /** Whether processes are put into a control group where one can be had. */
+  readonly cgroups: boolean;
   readonly slots: Slots;
   /** Told of each change of state, after it. */
   moved(call: Call, from: CallState, to: CallState): void;

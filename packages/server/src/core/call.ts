@@ -15,11 +15,12 @@ import { cleanText } from './clean.ts';
 import { CEILING_FACTOR, Deadline, type Timed } from './deadline.ts';
 import { climb, force } from './ladder/ladder.ts';
 import { type Climber, hasEnded } from './ladder/rung.ts';
-import type { CallState, HandlerFact, Outcome, WorkFact } from './outcome.ts';
+import type { CallState, HandlerFact, Outcome, RungName, WorkFact } from './outcome.ts';
 import { deadline, overloaded, type StopReason } from './reason.ts';
 import { createController } from './signal.ts';
 import type { Gate, Place, SlotUser } from './slots/slots.ts';
 import { Stop, type StopListener } from './stop.ts';
+import { type Child, type SpawnOptions, spawn } from './work/process/spawn.ts';
 import type { Work } from './work/work.ts';
 import { Workload } from './work/workload.ts';
 
@@ -55,7 +56,8 @@ export class Call implements Climber, SlotUser, Timed {
   // Invariant: gone with the answer, so that a call is answered at most once.
   private _resolve: ((value: unknown) => void) | undefined;
   private _reject: ((error: unknown) => void) | undefined;
-  private _quiet: { promise: Promise<void>; resolve: () => void } | undefined;
+  private _waiting: { holds: (call: Climber) => boolean; resolve: () => void }[] | undefined;
+  private _rung: RungName | undefined;
 
   constructor(host: CallHost, init: CallInit) {
     this._host = host;
@@ -151,6 +153,7 @@ export class Call implements Climber, SlotUser, Timed {
       state: this._state,
       handler: this.handlerFact,
       work: this.workFact,
+      ...(this._rung !== undefined && { rung: this._rung }),
       ...this._stop?.facts(),
     };
   }
@@ -258,10 +261,15 @@ export class Call implements Climber, SlotUser, Timed {
     return this._place?.release() ?? false;
   }
 
+  /** A command that belongs to this call, and ends with it, with all that it starts: see `spawn`. */
+  spawn(command: string, args: readonly string[] = [], options: SpawnOptions = {}): Child {
+    return spawn(this, command, args, options, this._host.cgroups);
+  }
+
   /** Work that belongs to this call, and ends with it however it ends. */
   adopt(work: Work): void {
     this._workload ??= new Workload();
-    this._workload.add(work, () => this._maybeQuiet());
+    this._workload.add(work, () => this._changed());
     if (this._stop !== undefined) work.signal(this._stop.reason);
   }
 
@@ -286,16 +294,23 @@ export class Call implements Climber, SlotUser, Timed {
   }
 
   /** The ladder's, see `Climber`. */
-  get quiet(): Promise<void> {
-    if (this._quiet === undefined) {
-      let resolve = (): void => {};
-      const promise = new Promise<void>((done) => {
-        resolve = done;
-      });
-      this._quiet = { promise, resolve };
-      this._maybeQuiet();
-    }
-    return this._quiet.promise;
+  climbing(rung: RungName): void {
+    this._rung = rung;
+  }
+
+  /** The ladder's, see `Climber`. */
+  climbed(rung: RungName): void {
+    if (channels.climbed.hasSubscribers)
+      channels.climbed.publish({ ...callEvent(this), rung, outcome: this.outcome() });
+  }
+
+  /** The ladder's, see `Climber`. */
+  until(holds: (call: Climber) => boolean): Promise<void> {
+    if (holds(this)) return Promise.resolve();
+    return new Promise((resolve) => {
+      this._waiting ??= [];
+      this._waiting.push({ holds, resolve });
+    });
   }
 
   private _ask(gate: Gate | undefined): void {
@@ -364,7 +379,7 @@ export class Call implements Climber, SlotUser, Timed {
       if (hasEnded(this)) this._leave();
       else this._ladder = force(this, this._host).then(() => this._ladderDone());
     }
-    this._maybeQuiet();
+    this._changed();
   }
 
   private _ladderDone(): void {
@@ -372,7 +387,7 @@ export class Call implements Climber, SlotUser, Timed {
     else {
       // Also one that ended well and left work behind which the ladder could not end.
       if (this._state !== 'abandoned') this._abandon();
-      void this.quiet.then(() => this._end());
+      void this.until(hasEnded).then(() => this._end());
     }
   }
 
@@ -391,9 +406,14 @@ export class Call implements Climber, SlotUser, Timed {
     this._leave();
   }
 
-  private _maybeQuiet(): void {
+  /** The handler has settled, or a work has ended. */
+  private _changed(): void {
     if (this._stop !== undefined && this.workFact === 'ended') this._stop.proven();
-    if (hasEnded(this)) this._quiet?.resolve();
+    this._waiting = this._waiting?.filter(({ holds, resolve }) => {
+      if (!holds(this)) return true;
+      resolve();
+      return false;
+    });
   }
 
   // Invariant: a call leaves exactly once, and has no timer when it does.

@@ -7,7 +7,7 @@
  */
 import { type Channel, channel } from 'node:diagnostics_channel';
 import { cleanText } from './clean.ts';
-import type { Outcome } from './outcome.ts';
+import type { Outcome, RungName } from './outcome.ts';
 import type { StopReason } from './reason.ts';
 import { isValidRequestId } from './request-id.ts';
 
@@ -56,6 +56,10 @@ export interface CleanedUpEvent {
   readonly ownerless: number;
 }
 
+export interface ClimbedEvent extends OutcomeEvent {
+  readonly rung: RungName;
+}
+
 /** Each transition's channel, by its name. */
 export interface Channels {
   /** A stop has reached a live call (`StopEvent`), or a cancel waits for one to come (`WaitingEvent`). */
@@ -64,6 +68,8 @@ export interface Channels {
   readonly observed: Channel<unknown, ObservedEvent>;
   /** The handler has returned or thrown, stopped or not. */
   readonly settled: Channel<unknown, OutcomeEvent>;
+  /** A rung of the ladder has done what it can; the outcome says what it has shown. */
+  readonly climbed: Channel<unknown, ClimbedEvent>;
   /** All work of a stopped call is known to have ended, by proof. */
   readonly proven: Channel<unknown, OutcomeEvent>;
   /** Answered, but the handler runs on or its work is `unknown`. */
@@ -80,6 +86,7 @@ export const channels: Channels = {
   recorded: channel('estop:recorded') as Channels['recorded'],
   observed: channel('estop:observed') as Channels['observed'],
   settled: channel('estop:settled') as Channels['settled'],
+  climbed: channel('estop:climbed') as Channels['climbed'],
   proven: channel('estop:proven') as Channels['proven'],
   abandoned: channel('estop:abandoned') as Channels['abandoned'],
   refused: channel('estop:refused') as Channels['refused'],

@@ -1,5 +1,5 @@
 /**
- * Numbers as people give them: checked where they are given, with an error that names the place.
+ * Numbers and flags as people give them: checked where they are given, with an error that names the place.
  */
 import { inspect } from 'node:util';
 
@@ -16,6 +16,12 @@ export function checkMs(value: unknown, where: string): number {
 export function checkCount(value: unknown, where: string, least: number): number {
   if (value === Infinity || (Number.isSafeInteger(value) && (value as number) >= least)) return value as number;
   throw new RangeError(`estop: ${where} must be an integer >= ${least} or Infinity, got ${show(value)}`);
+}
+
+/** @throws TypeError for anything but true and false */
+export function checkFlag(value: unknown, where: string): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new TypeError(`estop: ${where} must be true or false, got ${show(value)}`);
 }
 
 /** A bad value as an error shows it: a text in quotes, and never more than a few words. Never throws. */

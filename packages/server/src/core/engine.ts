@@ -6,7 +6,7 @@
 import { Alarms } from './alarms.ts';
 import { Call } from './call.ts';
 import type { CallHost, CallInit } from './call-options.ts';
-import { checkMs } from './checks.ts';
+import { checkFlag, checkMs } from './checks.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { cleanUp, Janitor } from './janitor.ts';
 import type { CallState } from './outcome.ts';
@@ -20,6 +20,13 @@ export interface EngineOptions extends SlotLimits {
   readonly clock?: Clock;
   /** ms between a call's signal and the kill; default 2 000. 0 kills at once. */
   readonly graceMs?: number | undefined;
+  /** ms between SIGTERM and SIGKILL for the processes of a call; default 1 000. 0 kills at once. */
+  readonly termMs?: number | undefined;
+  /**
+   * Whether the processes of a call get a control group where this process may make one (Linux, cgroup v2): it shows
+   * for certain when all of them have ended. Default: yes.
+   */
+  readonly cgroups?: boolean | undefined;
   /** Bounds of the cancels that wait for a call to come. */
   readonly recorded?: RecordedLimits | undefined;
   /** ms between two passes of the janitor; default 60 000. `Infinity`: it never comes by itself. */
@@ -44,12 +51,15 @@ export interface Stats {
 }
 
 const DEFAULT_GRACE_MS = 2_000;
+const DEFAULT_TERM_MS = 1_000;
 const DEFAULT_CLEANUP_MS = 60_000;
 
 export class Engine implements CallHost {
   readonly clock: Clock;
   readonly alarms: Alarms;
   readonly graceMs: number;
+  readonly termMs: number;
+  readonly cgroups: boolean;
   readonly registry: Registry;
   readonly slots: Slots;
   readonly #janitor: Janitor;
@@ -63,6 +73,8 @@ export class Engine implements CallHost {
     this.clock = options.clock ?? systemClock;
     this.alarms = new Alarms(this.clock);
     this.graceMs = checkMs(options.graceMs === undefined ? DEFAULT_GRACE_MS : options.graceMs, 'graceMs');
+    this.termMs = checkMs(options.termMs === undefined ? DEFAULT_TERM_MS : options.termMs, 'termMs');
+    this.cgroups = checkFlag(options.cgroups === undefined ? true : options.cgroups, 'cgroups');
     this.registry = new Registry(this.clock, options.recorded);
     this.slots = new Slots(this.clock, options);
     const everyMs = checkMs(options.cleanupMs === undefined ? DEFAULT_CLEANUP_MS : options.cleanupMs, 'cleanupMs');

@@ -7,6 +7,7 @@ export {
   type CallEvent,
   type Channels,
   type CleanedUpEvent,
+  type ClimbedEvent,
   channels,
   type EvictedEvent,
   type ObservedEvent,
@@ -21,7 +22,7 @@ export { type Clock, systemClock, type TimerHandle } from './clock.ts';
 export type { CallContext, Progress } from './context.ts';
 export { CEILING_FACTOR, checkTimeout, firstGiven, TIMEOUT_VARIABLE, timeoutFromEnvironment } from './deadline.ts';
 export { Engine, type EngineOptions, type Stats } from './engine.ts';
-export type { CallState, HandlerFact, Outcome, WorkFact } from './outcome.ts';
+export type { CallState, HandlerFact, Outcome, RungName, WorkFact } from './outcome.ts';
 export {
   type CancelledBy,
   cancelled,
@@ -41,5 +42,7 @@ export { isValidRequestId, type RequestId } from './request-id.ts';
 export { type Caller, connectionScope, isShared, scopeOf } from './scope.ts';
 export type { Gate, Place, SlotLimits, Slots, SlotUser } from './slots/slots.ts';
 export type { StopListener } from './stop.ts';
+export type { Output, OutputOptions } from './work/process/output.ts';
+export type { Child, Exit, SpawnOptions } from './work/process/spawn.ts';
 export { runInThread, type ThreadOptions } from './work/thread.ts';
 export type { Work } from './work/work.ts';

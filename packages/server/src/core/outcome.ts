@@ -25,6 +25,13 @@ export type CallState =
   | 'abandoned'
   | 'refused';
 
+/**
+ * The ladder's rungs, in order. `signal` asks; `nested` waits for the ladders of nested calls; `thread` terminates
+ * threads; `term` and `kill` signal the groups of processes, `sweep` ends those that left them, and `cgroup` is the
+ * kernel's own kill, where there is a control group.
+ */
+export type RungName = 'signal' | 'nested' | 'thread' | 'term' | 'kill' | 'sweep' | 'cgroup';
+
 /** What is known of a call at the moment of asking; it changes until the call has left. */
 export interface Outcome {
   readonly state: CallState;
@@ -34,6 +41,8 @@ export interface Outcome {
   readonly by?: CancelledBy;
   readonly handler: HandlerFact;
   readonly work: WorkFact;
+  /** The rung of the ladder that is being tried, or was the last one; absent while none was. Also of a call that ended well and left work behind. */
+  readonly rung?: RungName;
   /** ms from the signal to the handler's end; absent when it had ended before, or has not yet. */
   readonly signalToSettledMs?: number;
   /** ms from the signal to the proof that the work ended; absent without proof (`none`, `none-found`, `unknown`). */

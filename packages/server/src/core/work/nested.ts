@@ -28,6 +28,7 @@ export function nest(parent: Call, begin: (init: CallInit) => Call, init: Pick<C
 
 class NestedCall implements Work, Owner {
   readonly kind = 'call';
+  readonly listens = true;
   readonly ended: Promise<void>;
   call!: Call;
   #fact: WorkFact = 'unknown';

@@ -44,6 +44,7 @@ export function runInThread(call: Call, options: ThreadOptions): Promise<unknown
 
 class Thread implements Work {
   readonly kind = 'thread';
+  readonly listens = true;
   readonly ended: Promise<void>;
   readonly #worker: Worker;
   readonly #stopFlag = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);

@@ -1,0 +1,29 @@
+# Becomes the command of a call's child, after it has made itself known.
+#
+#   sh start.sh CGROUP_PROCS DATA_KB COMMAND [ARGUMENT]...      descriptor 3: the reaper's pipe
+#
+# Until it has written its line it holds that pipe open: when the server dies in between, the reaper still gets to read
+# it. Enters its control group before there is anything that it could start. Both are empty where there is none.
+
+if [ -n "$1" ]; then
+  echo 0 > "$1" || exit 126
+fi
+if [ -n "$2" ]; then
+  ulimit -d "$2" || exit 126
+fi
+shift 2
+
+# A function, because its positional parameters are its own.
+estop_register() {
+  shift 19
+  echo "add $$ $1" >&3
+}
+estop_stat=
+[ -r /proc/self/stat ] && read -r estop_stat < /proc/self/stat
+if [ -n "$estop_stat" ]; then
+  # From the field behind the program's name: the 20th is the start time.
+  estop_register ${estop_stat##*) }
+else
+  echo "add $$" >&3
+fi
+exec "$@" 3>&-

@@ -1,0 +1,55 @@
+/**
+ * What a command has written, collected up to a limit.
+ */
+import type { Readable } from 'node:stream';
+import { checkCount } from '../../checks.ts';
+import type { Exit } from './spawn.ts';
+
+export interface OutputOptions {
+  /** bytes of each stream; default 1 048 576. */
+  readonly maxBytes?: number | undefined;
+}
+
+export interface Output extends Exit {
+  /** As UTF-8. */
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Written {
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  readonly exited: Promise<Exit>;
+}
+
+const DEFAULT_MAX_BYTES = 1_048_576;
+
+/**
+ * @param who names call and command: `estop: tool "scrape": curl`
+ * @param tooMuch hears that there is more than may be collected, and that nobody reads it any more
+ * @returns when all has ended; rejects with a RangeError as soon as there is too much
+ */
+export async function outputOf(
+  who: string,
+  { stdout, stderr, exited }: Written,
+  { maxBytes = DEFAULT_MAX_BYTES }: OutputOptions,
+  tooMuch: () => void,
+): Promise<Output> {
+  checkCount(maxBytes, `output(): maxBytes`, 0);
+  const collect = (name: string, stream: Readable): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      stream.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes <= maxBytes) return void chunks.push(chunk);
+        stream.destroy();
+        tooMuch();
+        reject(new RangeError(`${who} wrote more than ${maxBytes} bytes to ${name}`));
+      });
+      stream.once('error', () => {});
+      stream.once('close', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    });
+  const [out, err, exit] = await Promise.all([collect('stdout', stdout), collect('stderr', stderr), exited]);
+  return { ...exit, stdout: out, stderr: err };
+}
