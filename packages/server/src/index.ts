@@ -1,7 +1,20 @@
 /**
  * `@estop/server`: makes a stop real in MCP servers on the official SDK.
  */
-export type { Call, CallContext, Outcome, Progress, Stats, StopKind } from './core/index.ts';
+export type {
+  Call,
+  CallContext,
+  Child,
+  Exit,
+  Outcome,
+  Output,
+  OutputOptions,
+  Progress,
+  RungName,
+  SpawnOptions,
+  Stats,
+  StopKind,
+} from './core/index.ts';
 export { REQUEST_CANCELLED, REQUEST_CANCELLED_TEXT, StopReason } from './core/index.ts';
 export { createEstop, type Estop, type EstopOptions } from './estop.ts';
 export type { NestedOptions, ToolContext } from './facade/context.ts';

@@ -3,7 +3,7 @@
  *
  * Everything in it works taken out of it: `({ url }, { signal, throwIfStopped })`.
  */
-import type { Call, CallContext, Progress, StopListener } from '../core/index.ts';
+import type { Call, CallContext, Child, Progress, SpawnOptions, StopListener } from '../core/index.ts';
 
 export interface ToolContext extends CallContext {
   /** The context itself, for code that was written against `extra.signal`. */
@@ -15,6 +15,13 @@ export interface ToolContext extends CallContext {
    * @returns takes the listener back
    */
   onStop(listener: StopListener): () => void;
+  /**
+   * Starts a command that belongs to this call: however the call ends, it is ended with it, with all that it has
+   * started. Does not undo what it has done. See `Child` for its streams, its exit and its output.
+   *
+   * @throws the `StopReason` after a stop; TypeError, or an Error with a `code`, for a command that cannot be started
+   */
+  spawn(command: string, args?: readonly string[], options?: SpawnOptions): Child;
   /**
    * Calls another tool of this server. The nested call ends with its caller: it is stopped with the same reason, and
    * none outlives the handler that made it. It runs on its caller's places in the limits, and may enter a mutex that
@@ -58,6 +65,7 @@ export function contextOf(call: Call, host: ContextHost): ToolContext {
       host.tell(progress);
     },
     onStop: (listener) => call.onStop(listener),
+    spawn: (command, args, options) => call.spawn(command, args, options),
     callTool: (name, args, options) => host.callTool(call, name, args, options),
   };
   return context;

@@ -116,7 +116,7 @@ describe('a call that nobody stops', () => {
     await turns();
     expect(left).toEqual([]);
     clock.advance(45);
-    expect(call.outcome()).toEqual({ state: 'completed', handler: 'settled', work: 'unknown' });
+    expect(call.outcome()).toEqual({ state: 'completed', handler: 'settled', work: 'unknown', rung: 'thread' });
     fact = 'ended';
     ended.open();
     await turns();
@@ -325,7 +325,13 @@ describe('the deadline', () => {
     clock.advance(50);
     await turns();
 
-    expect(call.outcome()).toEqual({ state: 'abandoned', reason: 'deadline', handler: 'running', work: 'none' });
+    expect(call.outcome()).toEqual({
+      state: 'abandoned',
+      reason: 'deadline',
+      handler: 'running',
+      work: 'none',
+      rung: 'signal',
+    });
     expect(answer.error).toMatchObject({
       name: 'TimeoutError',
       kind: 'deadline',
@@ -411,6 +417,7 @@ describe('any other stop', () => {
       by: 'client',
       handler: 'settled',
       work: 'none',
+      rung: 'signal',
       signalToSettledMs: 0,
     });
     expect(clock.pending).toBe(0);

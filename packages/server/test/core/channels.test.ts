@@ -16,6 +16,7 @@ test('each transition has a channel of its own name', () => {
     'estop:recorded',
     'estop:observed',
     'estop:settled',
+    'estop:climbed',
     'estop:proven',
     'estop:abandoned',
     'estop:refused',
@@ -45,7 +46,7 @@ describe('what is published', () => {
     ]);
   });
 
-  test('of a stop, in its order: recorded, observed, settled, proven', async () => {
+  test('of a stop, in its order: recorded, observed, settled, proven, climbed', async () => {
     const { clock, start } = rig();
     const { call, returns } = start();
     const work = new HeldWork();
@@ -61,15 +62,14 @@ describe('what is published', () => {
     clock.advance(5);
     work.finish();
     await turns();
-    const stopping = { state: 'stopping', reason: 'cancelled', by: 'client', handler: 'settled' };
+    const stopping = { state: 'stopping', reason: 'cancelled', by: 'client', handler: 'settled', rung: 'signal' };
+    const ended = { ...stopping, work: 'ended', signalToSettledMs: 10, signalToProofMs: 15 };
     expect(all).toEqual([
       { channel: 'recorded', event: { ...CALL, reason } },
       { channel: 'observed', event: { ...CALL, reason, latencyMs: 5 } },
       { channel: 'settled', event: { ...CALL, outcome: { ...stopping, work: 'unknown', signalToSettledMs: 10 } } },
-      {
-        channel: 'proven',
-        event: { ...CALL, outcome: { ...stopping, work: 'ended', signalToSettledMs: 10, signalToProofMs: 15 } },
-      },
+      { channel: 'proven', event: { ...CALL, outcome: ended } },
+      { channel: 'climbed', event: { ...CALL, rung: 'signal', outcome: ended } },
     ]);
     expect(reasonsIn(all)[0]).toBe(reason);
   });
@@ -82,7 +82,10 @@ describe('what is published', () => {
     expect(all).toEqual([
       {
         channel: 'abandoned',
-        event: { ...CALL, outcome: { state: 'abandoned', reason: 'deadline', handler: 'running', work: 'none' } },
+        event: {
+          ...CALL,
+          outcome: { state: 'abandoned', reason: 'deadline', handler: 'running', work: 'none', rung: 'signal' },
+        },
       },
     ]);
     clock.advance(LADDER_MS);
@@ -179,7 +182,15 @@ describe('what is published', () => {
     await turns();
     returns();
     await turns();
-    expect(all.map(({ channel }) => channel)).toEqual(['recorded', 'observed', 'abandoned', 'proven', 'settled']);
+    expect(all.map(({ channel }) => channel)).toEqual([
+      'recorded',
+      'observed',
+      'abandoned',
+      'climbed',
+      'climbed',
+      'proven',
+      'settled',
+    ]);
   });
 });
 
@@ -299,8 +310,8 @@ describe('a subscriber that throws', () => {
       answers: ['cancelled', 'cancelled', 'value'],
       states: ['completed', 'stopped', 'refused'],
       inFlight: 0,
-      heard: 6,
-      uncaught: 6,
+      heard: 7,
+      uncaught: 7,
     });
   });
 

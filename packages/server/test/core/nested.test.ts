@@ -131,7 +131,7 @@ describe('a nested call never outlives its caller', () => {
     clock.advance(LADDER_MS);
     await turns();
     expect(child.call.state).toBe('abandoned');
-    expect(parent.call.outcome()).toEqual({ state: 'completed', handler: 'settled', work: 'unknown' });
+    expect(parent.call.outcome()).toEqual({ state: 'completed', handler: 'settled', work: 'unknown', rung: 'nested' });
     expect([left, engine.stats().inFlight, clock.pending]).toEqual([[], 2, 0]);
     child.returns();
     await turns();

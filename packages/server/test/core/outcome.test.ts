@@ -44,6 +44,7 @@ describe('the outcome of a call', () => {
       by: 'client',
       handler: 'settled',
       work: 'none',
+      rung: 'signal',
       signalToSettledMs: 30,
     });
   });
@@ -83,6 +84,7 @@ describe('the outcome of a call', () => {
         by: 'client',
         handler: 'settled',
         work: 'ended',
+        rung: 'signal',
         signalToSettledMs: handlerAfter,
         signalToProofMs: workAfter,
       });

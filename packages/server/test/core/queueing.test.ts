@@ -194,7 +194,7 @@ test('a call that ended well and left work behind which nothing ends is abandone
   clock.advance(LADDER_MS);
   await turns();
   expect(engine.stats()).toMatchObject({ running: 1, abandoned: 1, inFlight: 2 });
-  expect(one.call.outcome()).toEqual({ state: 'completed', handler: 'settled', work: 'unknown' });
+  expect(one.call.outcome()).toEqual({ state: 'completed', handler: 'settled', work: 'unknown', rung: 'thread' });
   work.finish();
   two.returns();
   await turns();

@@ -117,7 +117,7 @@ describe('a function in a thread', () => {
     const { call, answered, left } = run('leaveTimer');
     expect((await answered).value).toBe('returned');
     await soon(left, 'the call leaves');
-    expect(call.outcome()).toEqual({ state: 'completed', handler: 'settled', work: 'ended' });
+    expect(call.outcome()).toEqual({ state: 'completed', handler: 'settled', work: 'ended', rung: 'thread' });
     expect(engine.stats().inFlight).toBe(0);
   });
 
@@ -140,7 +140,13 @@ describe('a function that spins', () => {
     await at('spinning');
     clock.advance(1_000);
     expect((await answered).error).toMatchObject({ kind: 'deadline', timeoutMs: 1_000 });
-    expect(call.outcome()).toEqual({ state: 'abandoned', reason: 'deadline', handler: 'running', work: 'unknown' });
+    expect(call.outcome()).toEqual({
+      state: 'abandoned',
+      reason: 'deadline',
+      handler: 'running',
+      work: 'unknown',
+      rung: 'signal',
+    });
 
     expect((await run('add', { a: 1, b: 2 }).answered).value).toBe(3);
     expect(call.workFact).toBe('unknown');
@@ -152,6 +158,7 @@ describe('a function that spins', () => {
       reason: 'deadline',
       handler: 'settled',
       work: 'ended',
+      rung: 'thread',
       signalToSettledMs: GRACE_MS,
       signalToProofMs: GRACE_MS,
     });
@@ -301,7 +308,7 @@ describe('a thread that crashes fails its own call alone', () => {
     const { call, answered, left } = rigged.run('crash', { how });
     expect((await answered).error).toMatchObject(expected);
     await soon(left, 'the call leaves');
-    expect(call.outcome()).toEqual({ state: 'failed', handler: 'settled', work: 'ended' });
+    expect(call.outcome()).toMatchObject({ state: 'failed', handler: 'settled', work: 'ended' });
 
     expect(sibling.call.state).toBe('running');
     sibling.call.stop(cancelled('client'));

@@ -4,6 +4,7 @@ import { latch } from './waiting.ts';
 
 export class HeldWork implements Work {
   readonly kind = 'thread';
+  readonly listens = true;
   fact: WorkFact = 'unknown';
   readonly signals: StopReason[] = [];
   /** How often the ladder has tried to end it. */
