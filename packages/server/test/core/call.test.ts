@@ -104,6 +104,7 @@ describe('a call that nobody stops', () => {
     let fact: WorkFact = 'unknown';
     call.adopt({
       kind: 'thread',
+      listens: true,
       ended: ended.promise,
       signal() {},
       end() {},
