@@ -172,7 +172,7 @@ export class Attempt {
 
   // ---- the witness
   started(job = 1): this {
-    return this.add('witness', { event: 'worker_started', job });
+    return this.add('witness', { event: 'worker_started', job, by: 'url' });
   }
 
   stopped(job = 1): this {
