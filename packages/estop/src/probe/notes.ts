@@ -7,7 +7,7 @@ import type { Harness } from './harness.ts';
 import type { Log } from './log.ts';
 import type { EraResult } from './result.ts';
 
-type Asked = Pick<Harness, 'log' | 'timeoutMs' | 'blackBox'>;
+type Asked = Pick<Harness, 'timeoutMs' | 'blackBox'> & { readonly log: Pick<Log, 'lines'> };
 
 export function notesOn(eras: readonly EraResult[], { log, timeoutMs, blackBox }: Asked): string[] {
   const invalid = eras.flatMap(({ cells }) => cells).reduce((sum, cell) => sum + cell.invalidPhases, 0);
