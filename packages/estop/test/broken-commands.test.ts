@@ -72,6 +72,21 @@ describe.concurrent('a black box that runs a command', () => {
     expect(told).not.toContain('worker_committed');
   });
 
+  test('and runs-elsewhere kills it, and that it ended cannot be known here', async () => {
+    const probed = await probe({ command: server('run-command', 'runs-elsewhere'), ...short });
+    for (const era of ERAS) {
+      expect(cell(probed, 'held', era).verdict).toBe('as expected');
+      const found = cell(probed, 'during_work', era);
+      expect(found.verdict).toBe('unknown');
+      expect(observations(found)).toContain('state-unreadable');
+    }
+    expect(probed.result.unknowns.map(({ what }) => what).join()).toContain(
+      'whether its process did cannot be checked',
+    );
+    expect(probed.result.notes.join()).toMatch(/Of (\d+) of \1 commands no stop can be confirmed: no process \d+/);
+    expect(eventsOf(toldOf(probed))).not.toContain('worker_stopped');
+  });
+
   test('may name its work as a URL beside it', async () => {
     const args = { command: 'true {{work.url}} && {{ work.command }}' };
     const options = { ...ample, args, era: 'legacy', cases: ['baseline'] } as const;

@@ -8,6 +8,7 @@
  * - `freezes` stops the process by SIGSTOP, which ends nothing.
  * - `runs-again` kills the group, and then runs the command once more, out of reach of the signal.
  * - `disconnects` runs another worker in the command's place, and has it lose its connection and live on.
+ * - `runs-elsewhere` runs one that has another pid where it is than here, and kills it.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -15,14 +16,15 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
 
-const LIVES_ON = fileURLToPath(new URL('../workers/lives-on.mjs', import.meta.url));
-
 const inShell = (command) => spawn('/bin/sh', ['-c', `${command}; true`], { detached: true });
 const plain = (command) => {
   const [file, ...args] = command.split(' ');
   return spawn(file, args, { env: {} });
 };
-const another = (command) => spawn(process.execPath, [LIVES_ON, command.split(' ').at(-1)]);
+const another = (name) => (command) => {
+  const worker = fileURLToPath(new URL(`../workers/${name}.mjs`, import.meta.url));
+  return spawn(process.execPath, [worker, command.split(' ').at(-1)]);
+};
 const killGroup = (child) => process.kill(-child.pid, 'SIGKILL');
 
 const WAYS = {
@@ -38,7 +40,8 @@ const WAYS = {
       child.once('exit', () => inShell(command));
     },
   },
-  disconnects: { start: another, cancel: (child) => child.kill('SIGUSR2') },
+  disconnects: { start: another('lives-on'), cancel: (child) => child.kill('SIGUSR2') },
+  'runs-elsewhere': { start: another('another-pid'), cancel: (child) => child.kill('SIGKILL') },
 };
 const { start, cancel } = WAYS[process.argv[2]];
 
