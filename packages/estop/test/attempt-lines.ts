@@ -172,7 +172,17 @@ export class Attempt {
 
   // ---- the witness
   started(job = 1): this {
-    return this.add('witness', { event: 'worker_started', job });
+    return this.add('witness', { event: 'worker_started', job, by: 'url' });
+  }
+
+  /** A command, with its pid; `unchecked`: that pid is not known to be its own. */
+  command(job = 1, unchecked?: string): this {
+    const known = unchecked === undefined ? { startTime: '777' } : { unchecked };
+    return this.add('witness', { event: 'worker_started', job, by: 'command', pid: 70 + job, ...known });
+  }
+
+  disconnected(job = 1): this {
+    return this.add('witness', { event: 'worker_disconnected', job, pid: 70 + job });
   }
 
   stopped(job = 1): this {

@@ -38,7 +38,9 @@ describe.concurrent('a black box', () => {
     for (const args of [undefined, { url: 'http://localhost/' }, { url: '{{test.id}}' }]) {
       const running = probe({ command: ['no-such-command'], tool: 'fetch_url', ...(args && { args }) });
       await expect(running).rejects.toThrow(TypeError);
-      await expect(running).rejects.toThrow(/^estop probe: the work of the tool "fetch_url" .*\{\{work\.url\}\}/);
+      await expect(running).rejects.toThrow(
+        /^estop probe: the work of the tool "fetch_url" .*\{\{work\.url\}\}.*\{\{work\.command\}\}/,
+      );
     }
   });
 

@@ -49,6 +49,8 @@ describe('help', () => {
     const { code, stdout } = await estop('probe', 'server', '--help');
     expect(stdout).toContain('Usage: estop probe server [options] -- CMD...');
     expect(stdout).toContain('  2  nothing worse than unknown or invalid\n');
+    expect(stdout).toContain(`--args '{"url":"{{work.url}}"}'`);
+    expect(stdout).toContain(`--args '{"command":"{{work.command}}"}'`);
     expect(stdout).toContain('Run the probe only against test environments, without real credentials.');
     expect(code).toBe(0);
   });

@@ -57,6 +57,17 @@ describe.concurrent('SIGINT', () => {
   });
 });
 
+test('a command outside the group of its server is not left behind either', async () => {
+  const options = [...endless, '--tool', 'run', '--args', '{"command":"{{work.command}}"}', '--case', 'held'];
+  await withCli(options, server('run-command', 'kills-shell'), async ({ child, ended, until }) => {
+    await until((lines) => lines.some((line) => line.event === 'phase_established' && line.case === 'held'));
+    child.kill('SIGINT');
+    const { code, left } = await ended;
+    expect(code).toBe(130);
+    expect(left).toEqual([]);
+  });
+});
+
 test('SIGTERM ends it as well, with the code of its own', async () => {
   const { code, stderr, left }: Ended = await withCli(endless, server('deaf'), async ({ child, ended, until }) => {
     await until(has('handler_signal'));

@@ -512,6 +512,60 @@ describe('a black box', () => {
   });
 });
 
+describe('a command', () => {
+  const command = (unchecked?: string) => new Attempt('during_work').sent().command(1, unchecked).phase('during_work');
+  const black = { blackBox: true };
+
+  test('has stopped when its connection and its process were seen to end', () => {
+    const lines = command().cancelled().disconnected().stopped().allOpened().settled();
+    const result = lines.watched({ marker: false, state: ['stopped'] }).judged(black);
+
+    expect(result).toMatchObject({ grade: 'as expected', outcome: 'stopped' });
+    expect(result.stopMs).toBeDefined();
+  });
+
+  test('whose connection alone has ended leaves its end unknown, and names its process', () => {
+    const lines = command().cancelled().disconnected().notObserved().allOpened().settled();
+    const result = lines.watched({ marker: false, state: ['waiting'] }).judged(black);
+
+    expect(result).toMatchObject({ grade: 'unknown', outcome: 'state-unreadable' });
+    expect(result.observations[0]?.shows).toBe(
+      'The connection of job 1 ended, and its process 71 was not seen to end.',
+    );
+    expect(result).not.toHaveProperty('stopMs');
+  });
+
+  test('whose process could not be checked says why', () => {
+    const lines = command('no such pid here').cancelled().disconnected().notObserved().allOpened().settled();
+
+    expect(lines.watched({ marker: false, state: ['waiting'] }).judged(black).observations[0]?.shows).toBe(
+      'The connection of job 1 ended, and whether its process did cannot be checked (no such pid here).',
+    );
+  });
+
+  test('that was gone only after its gate was opened has not stopped in time', () => {
+    const lines = command().cancelled().disconnected().notObserved().allOpened().stopped().settled();
+    const result = lines.watched({ marker: false, state: ['stopped'] }).judged(black);
+
+    expect(result).toMatchObject({ grade: 'unknown', outcome: 'control-failed' });
+    expect(names(result)).not.toContain('stop-confirmed');
+  });
+
+  test('that lost its connection before the cancel may have ended before it, whenever that was seen', () => {
+    const lines = command().disconnected().cancelled().stopped().allOpened().settled();
+    const result = lines.watched({ marker: false, state: ['stopped'] }).judged(black);
+
+    expect(result).toMatchObject({ grade: 'unknown', outcome: 'control-failed' });
+    expect(result.observations[0]?.shows).toBe('The connection of a command ended before the call was cancelled.');
+  });
+
+  test('that is started again after its stop, and commits, leaks', () => {
+    const lines = command().cancelled().disconnected().stopped().allOpened().command(2).committed(2).settled();
+
+    expect(lines.watched({ marker: true, state: ['stopped', 'committed'] }).judged(black).grade).toBe('leaked');
+  });
+});
+
 describe('how the handler ended', () => {
   test('of several invocations the worst is told', () => {
     const lines = attempt('during_work').handlerStarted('b').acted('a').exited('returned', 'b');
@@ -628,16 +682,12 @@ describe('whatever the lines are', () => {
     event(
       'witness',
       fc.record({
-        event: fc.constantFrom(
-          'worker_started',
-          'worker_stopped',
-          'worker_granted',
-          'worker_committed',
-          'worker_closed_after_grant',
-        ),
+        event: fc.constantFrom('worker_stopped', 'worker_granted', 'worker_committed', 'worker_closed_after_grant'),
         job,
       }),
     ),
+    event('witness', fc.record({ event: fc.constant('worker_started'), job, by: fc.constant('url') })),
+    event('witness', fc.record({ event: fc.constant('worker_disconnected'), job, pid: fc.constant(71) })),
     event('handler', fc.record({ event: fc.constantFrom('handler_signal', 'handler_gone'), invocation })),
     event(
       'handler',
@@ -792,11 +842,14 @@ describe('whatever the lines are', () => {
   });
 
   test('a late line of a new job can only make an attempt of before_work or during_work worse, or leave it', () => {
-    const late = fc.constantFrom('worker_started' as const, 'worker_committed' as const);
+    const late = fc.constantFrom<AttemptEvent>(
+      { event: 'worker_started', job: 99, by: 'url' },
+      { event: 'worker_committed', job: 99 },
+    );
     fc.assert(
       fc.property(spoilt(cancelledWork), late, fc.boolean(), (lines, event, blackBox) => {
         expect(['before_work', 'during_work']).toContain(caseOf(lines));
-        const line: AttemptLine = { seq: 1_000, at: '9'.repeat(16), source: 'witness', testId: 'x', event, job: 99 };
+        const line: AttemptLine = { seq: 1_000, at: '9'.repeat(16), source: 'witness', testId: 'x', ...event };
         const before = judge(lines, { blackBox }).grade;
         const after = judge([...lines, line], { blackBox }).grade;
         expect(GRADES.indexOf(after)).toBeLessThanOrEqual(GRADES.indexOf(before));

@@ -31,11 +31,13 @@ interface Flags {
 
 const HELP = `
 The server's command is everything after --, with its own options. Without --tool it is called with the kit's
-"${DEFAULTS.tool}"; any other tool is a black box, and its work has to come to {{work.url}}:
+"${DEFAULTS.tool}"; any other tool is a black box, and its work has to come to {{work.url}}, or be the command
+{{work.command}}:
 
   estop probe server -- node server.js
   estop probe server --era modern --case during_work --repeat 10 -- node server.js --stdio
   estop probe server --tool fetch --args '{"url":"{{work.url}}"}' -- uvx mcp-server-fetch
+  estop probe server --tool run --args '{"command":"{{work.command}}"}' -- node shell-server.js
   estop probe server --json -- node server.js | jq '.eras[].cells[] | {case, verdict}'
 
 Exit codes:
@@ -55,7 +57,11 @@ export function addProbe(estop: Command, subject: readonly string[], exit: (code
     .usage('[options] -- CMD...')
     .option('--era <ERA>', 'auto, legacy (to 2025-11-25) or modern (2026-07-28)', eraChoice, 'auto')
     .option('--tool <NAME>', `the tool to call (default: the kit's "${DEFAULTS.tool}")`)
-    .option('--args <JSON>', 'arguments of --tool; {{work.url}} and {{test.id}} are replaced', jsonObject)
+    .option(
+      '--args <JSON>',
+      'arguments of --tool; {{work.url}}, {{work.command}}, {{test.id}} are replaced',
+      jsonObject,
+    )
     .option('--case <CASE>', 'run only this case; may be repeated (default: all, see estop cases)', oneMoreCase)
     .option('--repeat <N>', 'attempts a case', wholeNumber('--repeat', 1), DEFAULTS.repeats)
     .option(

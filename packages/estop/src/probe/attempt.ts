@@ -149,9 +149,11 @@ export class Attempt implements Stage {
   }
 
   #arguments(): Record<string, unknown> {
-    const url = this.#harness.witness.url(this.testId);
+    const { witness, args } = this.#harness;
+    const url = witness.url(this.testId);
     if (!this.blackBox) return { test_id: this.testId, work_url: url };
-    return fill(this.#harness.args, { 'work.url': url, 'test.id': this.testId }) as Record<string, unknown>;
+    const names = { 'work.url': url, 'work.command': witness.command(this.testId), 'test.id': this.testId };
+    return fill(args, names) as Record<string, unknown>;
   }
 
   async #cleanUp(): Promise<void> {

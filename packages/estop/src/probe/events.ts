@@ -76,14 +76,29 @@ export type AttemptEvent =
   | { event: 'handler_got_result'; invocation: string }
   | { event: 'handler_exited'; invocation: string; how: 'returned' | 'threw' }
   | { event: 'handler_gone'; invocation: string }
-  // witness
-  | { event: 'worker_started'; job: number }
+  | WorkerEvent
+  // wire
+  | ({ event: 'wire' } & WireFrame);
+
+/** What the witness tells of one job. */
+export type WorkerEvent =
+  | { event: 'worker_started'; job: number; by: 'url' }
+  /** `startTime`: absent where there is no `/proc`. `unchecked`: why `pid` is not known to be the worker's. */
+  | {
+      event: 'worker_started';
+      job: number;
+      by: 'command';
+      pid: number;
+      startTime?: string | undefined;
+      unchecked?: string | undefined;
+    }
+  /** A command's control connection ended while it waited. Half of the evidence of a stop, and no stop. */
+  | { event: 'worker_disconnected'; job: number; pid: number }
+  /** Of a command: its connection has ended, and its process is gone too. */
   | { event: 'worker_stopped'; job: number }
   | { event: 'worker_granted'; job: number }
   | { event: 'worker_committed'; job: number }
-  | { event: 'worker_closed_after_grant'; job: number }
-  // wire
-  | ({ event: 'wire' } & WireFrame);
+  | { event: 'worker_closed_after_grant'; job: number };
 
 /** What every line has: its place in the one order, its time, and who saw it. */
 interface LineHead {

@@ -21,10 +21,10 @@ export interface ProbeOptions {
   readonly era?: 'auto' | Era;
   /**
    * The tool to call. Default: the kit's `slow_marker`. Any other name makes the subject a black box: the work has to
-   * come to `{{work.url}}`, and what its handler sees is not visible.
+   * come to `{{work.url}}` or be `{{work.command}}`, and what its handler sees is not visible.
    */
   readonly tool?: string;
-  /** Arguments of a black box's tool; in every string `{{work.url}}` and `{{test.id}}` are replaced. */
+  /** A black box's; in every string `{{work.url}}`, `{{work.command}}` and `{{test.id}}` are replaced. */
   readonly args?: Readonly<Record<string, unknown>>;
   /** Default: all. `baseline` is always run, and `held` beside `during_work`. */
   readonly cases?: readonly CaseName[];
@@ -63,8 +63,11 @@ export function checkOptions(options: ProbeOptions): void {
     if (!CASES.includes(name)) bad(`there is no case "${name}"; the cases are ${CASES.join(', ')}`);
   }
   const { tool = DEFAULTS.tool, args = {} } = options;
-  if (tool !== DEFAULTS.tool && !/\{\{\s*work\.url\s*\}\}/.test(JSON.stringify(args))) {
-    bad(`the work of the tool "${tool}" could not come to the witness; write {{work.url}} where --args names its URL`);
+  if (tool !== DEFAULTS.tool && !/\{\{\s*work\.(url|command)\s*\}\}/.test(JSON.stringify(args))) {
+    bad(
+      `the work of the tool "${tool}" could not come to the witness; ` +
+        'write {{work.url}} where --args names its URL, or {{work.command}} where it names its command',
+    );
   }
   const count = (name: string, value: number | undefined, least: number): void => {
     if (value !== undefined && (!Number.isSafeInteger(value) || value < least || value > 2 ** 31 - 1)) {

@@ -12,6 +12,7 @@ import type { Era } from './events.ts';
 import type { Harness } from './harness.ts';
 import { unknownsOf } from './judge/unknowns.ts';
 import { openLog } from './log.ts';
+import { notesOn } from './notes.ts';
 import { checkOptions, DEFAULTS, type ProbeOptions } from './options.ts';
 import { type EraResult, ProbeFailure, type ProbeResult } from './result.ts';
 import { makeRunDir } from './run-dir.ts';
@@ -159,17 +160,4 @@ async function runEras(harness: Harness, sessions: readonly Session[]): Promise<
     return run.value;
   });
   return results.map((judgeEra) => judgeEra());
-}
-
-function notesOn(eras: readonly EraResult[], { timeoutMs, blackBox }: Harness): string[] {
-  const invalid = eras.flatMap(({ cells }) => cells).reduce((sum, cell) => sum + cell.invalidPhases, 0);
-  return [
-    ...(invalid > 0
-      ? [
-          `${invalid} attempts did not reach their phase; if that is frequent, try a longer --timeout than ${timeoutMs}.`,
-        ]
-      : []),
-    ...(blackBox ? ['The tool is a black box: what its handler was told, and how it ended, is not visible.'] : []),
-    'The witness saw the connection that the work came by. It saw nothing of other work, and nothing after the window.',
-  ];
 }

@@ -26,6 +26,7 @@ import {
   unreadable,
 } from './facts/state.ts';
 import {
+  disconnectedBeforeAbort,
   heldMs,
   jobHas,
   jobsOf,
@@ -156,6 +157,7 @@ function cancelProblems(lines: Lines): (string | undefined)[] {
   if (!wasCancelled(lines)) return ['the call was never cancelled'];
   return [
     stoppedBeforeAbort(lines) ? 'the work stopped before the call was cancelled' : undefined,
+    disconnectedBeforeAbort(lines) ? 'the connection of a command ended before the call was cancelled' : undefined,
     pendingAtAbort(lines) ? undefined : 'the call had its answer before it was cancelled',
     handlerTouchedBeforeAbort(lines)
       ? 'the handler had a signal, or had ended, before the call was cancelled'

@@ -1,13 +1,15 @@
 /**
  * The witness: the process that work comes to, and that alone decides what became of it.
  *
- * Each request to `<url><testId>` is a job, `waiting -> granted | stopped`. A job stops when its connection closes
- * while it waits; it commits (marker, then answer) when it is granted. Both are decided here, in one thread, so that
- * one job is never both. It must never report a stop that did not happen:
+ * Each request to `<url><testId>` is a job, `waiting -> granted | stopped`; so is one of a command, which names its pid
+ * behind that. A job stops when its connection closes while it waits; a command, only when its process is gone as well;
+ * it commits (marker, then answer) when it is granted. Both are decided here, in one thread, so that one job is never
+ * both. It must never report a stop that did not happen:
  *
  * - It sends no byte before the commit: an early header lets a collector close the request of a handler that waits.
  * - Every start counts. A grant is for good, so a late retry commits, and is seen.
  * - A close after the grant is `worker_closed_after_grant`, whatever the marker says.
+ * - A command that lost its connection and lives on is no stop, and cannot be granted: it waits until it is gone.
  *
  * Does not know why a connection closed. A client that only ends its sending side is read as gone: TCP tells the two
  * apart by writing alone.
@@ -16,12 +18,17 @@ import { randomBytes } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { JobState } from '../events.ts';
-import type { FromWitness, ToWitness, WitnessEventName } from './protocol.ts';
+import type { JobState, WorkerEvent } from '../events.ts';
+import type { FromWitness, ToWitness } from './protocol.ts';
+import { identify, isGone, type WorkerProcess } from './worker-process.ts';
 
 interface Job {
   readonly job: number;
   readonly res: ServerResponse;
+  /** Of a command. */
+  readonly worker?: WorkerProcess;
+  // Invariant: true only of a command that waits, or has stopped.
+  disconnected: boolean;
   // Invariant: leaves `waiting` once, for `granted` or `stopped`; `committed` iff granted and its marker is written.
   state: JobState;
 }
@@ -34,6 +41,10 @@ interface Test {
   granted: boolean;
   released: boolean;
 }
+
+/** A process ends its connections a moment before it is gone. */
+const FIRST_LOOK_MS = 2;
+const LAST_LOOK_MS = 100;
 
 const path = `/jobs/${randomBytes(24).toString('hex')}/`;
 const tests = new Map<string, Test>();
@@ -50,7 +61,7 @@ process.on('message', (message: ToWitness) => {
     tell({ type: 'state', request: message.request, testId: message.testId, jobs });
   } else if (test && message.type === 'grant') {
     test.granted = true;
-    for (const job of test.jobs) if (job.state === 'waiting') commit(test, job);
+    for (const job of test.jobs) if (job.state === 'waiting' && !job.disconnected) commit(test, job);
   } else if (test && message.type === 'release') {
     test.released = true;
     for (const job of test.jobs) if (job.state === 'committed') answer(job);
@@ -61,8 +72,10 @@ process.on('message', (message: ToWitness) => {
 const server = createServer({ requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 }, take);
 // Without this, Node answers `Expect: 100-continue` by itself: a byte before the commit.
 server.on('checkContinue', take);
+let url = '';
 server.listen(0, '127.0.0.1', () => {
-  tell({ type: 'ready', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}` });
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+  tell({ type: 'ready', url });
 });
 
 function arm({ testId, marker, hold }: Extract<ToWitness, { type: 'arm' }>): void {
@@ -73,19 +86,23 @@ function arm({ testId, marker, hold }: Extract<ToWitness, { type: 'arm' }>): voi
 function take(req: IncomingMessage, res: ServerResponse): void {
   req.resume();
   const target = (req.url ?? '').split('?')[0] ?? '';
-  const test = target.startsWith(path) ? tests.get(target.slice(path.length)) : undefined;
+  const [testId = '', pid] = target.startsWith(path)
+    ? target.slice(path.length).split(/\/command\/([1-9]\d{0,9})$/)
+    : [];
+  const test = tests.get(testId);
   if (!test) return void res.writeHead(404).end();
 
-  const job: Job = { job: test.jobs.length + 1, res, state: 'waiting' };
+  const worker = pid === undefined ? undefined : identify(Number(pid), url + testId);
+  const job: Job = { job: test.jobs.length + 1, res, ...(worker && { worker }), disconnected: false, state: 'waiting' };
   test.jobs.push(job);
-  report(test, job, 'worker_started');
+  report(test, { event: 'worker_started', job: job.job, ...(worker ? { by: 'command', ...worker } : { by: 'url' }) });
   res.once('close', () => closed(test, job));
   if (test.granted) commit(test, job);
 }
 
 function commit(test: Test, job: Job): void {
   job.state = 'granted';
-  report(test, job, 'worker_granted');
+  report(test, { event: 'worker_granted', job: job.job });
   try {
     appendFileSync(test.marker, `job ${job.job}\n`);
   } catch (error) {
@@ -93,7 +110,7 @@ function commit(test: Test, job: Job): void {
     return;
   }
   job.state = 'committed';
-  report(test, job, 'worker_committed');
+  report(test, { event: 'worker_committed', job: job.job });
   if (!test.hold || test.released) answer(job);
 }
 
@@ -103,16 +120,27 @@ function answer({ res }: Job): void {
 
 function closed(test: Test, job: Job): void {
   if (job.res.writableFinished) return;
-  if (job.state === 'waiting') {
-    job.state = 'stopped';
-    report(test, job, 'worker_stopped');
-  } else {
-    report(test, job, 'worker_closed_after_grant');
-  }
+  if (job.state !== 'waiting') return void report(test, { event: 'worker_closed_after_grant', job: job.job });
+  if (!job.worker) return void stop(test, job);
+  job.disconnected = true;
+  report(test, { event: 'worker_disconnected', job: job.job, pid: job.worker.pid });
+  stopWhenGone(test, job, job.worker, FIRST_LOOK_MS);
 }
 
-function report({ testId }: Test, { job }: Job, event: WitnessEventName): void {
-  tell({ type: 'event', event, testId, job, at: String(process.hrtime.bigint()) });
+/** Looks on to the end of the run: a process that is gone late has stopped late. */
+function stopWhenGone(test: Test, job: Job, worker: WorkerProcess, waitMs: number): void {
+  if (isGone(worker)) stop(test, job);
+  else if (worker.unchecked === undefined)
+    setTimeout(() => stopWhenGone(test, job, worker, Math.min(2 * waitMs, LAST_LOOK_MS)), waitMs);
+}
+
+function stop(test: Test, job: Job): void {
+  job.state = 'stopped';
+  report(test, { event: 'worker_stopped', job: job.job });
+}
+
+function report({ testId }: Test, event: WorkerEvent): void {
+  tell({ type: 'event', testId, at: String(process.hrtime.bigint()), ...event });
 }
 
 function tell(message: FromWitness): void {

@@ -4,7 +4,7 @@
  * The witness alone decides what became of a job (`waiting -> granted | stopped`); the harness asks and listens.
  * Either side's silence is a fact for the verdict, never an exception.
  */
-import type { JobState } from '../events.ts';
+import type { JobState, WorkerEvent } from '../events.ts';
 
 export type ToWitness =
   /** Makes `testId` known, before any work can come for it. `hold`: the answer waits for `release` after the commit. */
@@ -15,24 +15,15 @@ export type ToWitness =
   | { readonly type: 'release'; readonly testId: string }
   | { readonly type: 'query'; readonly request: number; readonly testId: string };
 
-export type WitnessEventName =
-  | 'worker_started'
-  | 'worker_stopped'
-  | 'worker_granted'
-  | 'worker_committed'
-  | 'worker_closed_after_grant';
-
 export type FromWitness =
-  /** `url` + testId is where work comes to. It carries an unguessable token. */
+  /** `url` + testId is where work comes to; a command's, with `/command/<its pid>` behind. It carries an unguessable token. */
   | { readonly type: 'ready'; readonly url: string }
-  | {
+  | ({
       readonly type: 'event';
-      readonly event: WitnessEventName;
       readonly testId: string;
-      readonly job: number;
       /** `process.hrtime.bigint()` in the witness, ns, decimal. */
       readonly at: string;
-    }
+    } & WorkerEvent)
   | {
       readonly type: 'state';
       readonly request: number;

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import type { JobState } from '../events.ts';
 import type { Log } from '../log.ts';
 import { ProbeFailure } from '../result.ts';
+import { workCommand } from './command-line.ts';
 import type { FromWitness, ToWitness } from './protocol.ts';
 
 type Jobs = readonly { readonly job: number; readonly state: JobState }[];
@@ -18,6 +19,8 @@ export interface Witness {
   readonly pid: number;
   /** Where the work of this test comes to. */
   url(testId: string): string;
+  /** The command line of a worker of this test: for a shell, or to be split on spaces. */
+  command(testId: string): string;
   /** Makes a test id known, before any work can come for it. `hold`: answers wait for `release` after the commit. */
   arm(testId: string, options: { readonly hold: boolean }): void;
   /** Opens `allow_commit`, for good. */
@@ -60,8 +63,8 @@ export async function startWitness({ log, markers, module }: WitnessOptions): Pr
   child.on('message', (message: FromWitness) => {
     if (message.type === 'state') queries.get(message.request)?.(message.jobs);
     if (message.type !== 'event') return;
-    const { testId, event, job, at } = message;
-    log.write('witness', { testId, event, job }, at);
+    const { type: _, at, ...entry } = message;
+    log.write('witness', entry, at);
   });
   child.once('exit', () => {
     for (const tell of queries.values()) tell(undefined);
@@ -77,6 +80,7 @@ export async function startWitness({ log, markers, module }: WitnessOptions): Pr
   return {
     pid: child.pid as number,
     url: (testId) => base + testId,
+    command: (testId) => workCommand(base + testId),
     arm: (testId, { hold }) => send({ type: 'arm', testId, marker: marker(testId), hold }),
 
     grant(testId) {

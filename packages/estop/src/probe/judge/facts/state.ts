@@ -45,10 +45,20 @@ export function openJobs(lines: Lines, jobs: readonly number[]): string[] {
   const state = stateRead(lines);
   return jobs.flatMap((job) => {
     if (jobHas(lines, 'worker_committed', job)) return [];
-    if (!jobHas(lines, 'worker_stopped', job)) return [`job ${job} was seen neither to stop nor to commit`];
+    if (!jobHas(lines, 'worker_stopped', job)) return [neverEnded(lines, job)];
     const reads = state?.find((entry) => entry.job === job)?.state;
     return state && reads !== 'stopped' ? [`job ${job} did not read stopped when the worker's state was read`] : [];
   });
+}
+
+function neverEnded(lines: Lines, job: number): string {
+  const lost = all(lines, 'worker_disconnected').find((line) => line.job === job);
+  if (!lost) return `job ${job} was seen neither to stop nor to commit`;
+  const start = all(lines, 'worker_started').find((line) => line.job === job);
+  const unchecked = start?.by === 'command' ? start.unchecked : undefined;
+  return unchecked === undefined
+    ? `the connection of job ${job} ended, and its process ${lost.pid} was not seen to end`
+    : `the connection of job ${job} ended, and whether its process did cannot be checked (${unchecked})`;
 }
 
 /** Where the marker, the witness's events and its state contradict each other: clauses. */

@@ -17,12 +17,14 @@ import {
 
 type JobEvent =
   | 'worker_started'
+  | 'worker_disconnected'
   | 'worker_stopped'
   | 'worker_granted'
   | 'worker_committed'
   | 'worker_closed_after_grant';
 const JOB_EVENTS: readonly EventName[] = [
   'worker_started',
+  'worker_disconnected',
   'worker_stopped',
   'worker_granted',
   'worker_committed',
@@ -50,9 +52,18 @@ export function jobHas(lines: Lines, event: JobEvent, job: number): boolean {
 
 /** By place or by time: a stop that is older than the abort was not made by it. */
 export function stoppedBeforeAbort(lines: Lines): boolean {
+  return happenedBeforeAbort(lines, 'worker_stopped');
+}
+
+/** A command that has lost its connection may be gone a while before it is seen to be. */
+export function disconnectedBeforeAbort(lines: Lines): boolean {
+  return happenedBeforeAbort(lines, 'worker_disconnected');
+}
+
+function happenedBeforeAbort(lines: Lines, event: 'worker_stopped' | 'worker_disconnected'): boolean {
   const abort = first(lines, 'client_abort');
   if (!abort) return false;
-  return all(lines, 'worker_stopped').some((line) => line.seq < abort.seq || BigInt(line.at) < BigInt(abort.at));
+  return all(lines, event).some((line) => line.seq < abort.seq || BigInt(line.at) < BigInt(abort.at));
 }
 
 /** The witness saw a job stop after the abort, and before any gate was opened. */
