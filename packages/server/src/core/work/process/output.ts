@@ -43,8 +43,8 @@ export async function outputOf(
       stream.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
         if (bytes <= maxBytes) return void chunks.push(chunk);
-        stream.destroy();
         tooMuch();
+        stream.destroy();
         reject(new RangeError(`${who} wrote more than ${maxBytes} bytes to ${name}`));
       });
       stream.once('error', () => {});
