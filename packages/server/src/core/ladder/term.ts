@@ -5,14 +5,17 @@
  * trap or ignore SIGTERM.
  */
 import { processesOf } from '../work/work.ts';
-import { endWithin, type Rung } from './rung.ts';
+import { endWithin, type Rung, within } from './rung.ts';
+
+/** ms that the look before the signal may take; `/proc` can hang. */
+const ASKED_WAIT_MS = 1_000;
 
 export const termRung: Rung = {
   name: 'term',
   isFor: (call) => processesOf(call.works).length > 0,
   async climb(call, { clock, termMs }) {
     const processes = processesOf(call.works);
-    await Promise.all(processes.map((work) => work.term()));
+    await within(clock, ASKED_WAIT_MS, Promise.all(processes.map((work) => work.term())));
     await endWithin(clock, termMs, processes);
   },
 };

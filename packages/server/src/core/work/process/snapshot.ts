@@ -35,8 +35,8 @@ export class Snapshot {
     }
   }
 
-  get size(): number {
-    return this.#byPid.size;
+  has(pid: number): boolean {
+    return this.#byPid.has(pid);
   }
 
   /** The same process as in an earlier look, if it is still there. */
