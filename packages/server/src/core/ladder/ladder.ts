@@ -5,11 +5,12 @@
  * Does not undo effects: what was committed before the end stays committed. Does not know of work started elsewhere.
  */
 import { nestedRung } from './nested.ts';
+import { queryRung } from './query.ts';
 import { type Climber, hasEnded, type LadderOptions, type Rung } from './rung.ts';
 import { signalRung } from './signal.ts';
 import { threadRung } from './thread.ts';
 
-const FORCING: readonly Rung[] = [nestedRung, threadRung];
+const FORCING: readonly Rung[] = [nestedRung, threadRung, queryRung];
 
 /** Never rejects, and ends in bounded time. The signal has fired when it returns its promise. */
 export async function climb(call: Climber, options: LadderOptions): Promise<void> {

@@ -25,7 +25,7 @@ export interface LadderOptions {
 }
 
 export interface Rung {
-  readonly name: 'signal' | 'nested' | 'thread';
+  readonly name: 'signal' | 'nested' | 'thread' | 'query';
   /** Resolves when this rung has done what it can; never rejects. The part before its first `await` runs at once. */
   climb(call: Climber, options: LadderOptions): Promise<void>;
 }
