@@ -2,7 +2,8 @@
  * `@estop/server/undici`: an interceptor for undici (7.x), whose requests end with their call.
  *
  * Whatever goes through the composed dispatcher (`request`, `stream`, `pipeline`, `fetch`) is aborted at once when the
- * call is stopped, with the call's `StopReason`; one that waits for a connection is given up, and never sent.
+ * call is stopped, with the call's `StopReason`; one that waits for a connection is given up, and never sent. undici's
+ * `fetch` rejects with "fetch failed", as on every error of a dispatcher, and has the `StopReason` among its causes.
  * Does not end what the peer does with a request: it may go on, and what it did stays done. So this is no work of the
  * call. Does not follow a socket that was handed over (`connect`, `upgrade`), nor a request that outlives a handler
  * which returned by itself.

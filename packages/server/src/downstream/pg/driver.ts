@@ -81,8 +81,6 @@ export interface Query {
   query_timeout?: number | undefined;
   /** Sends it. pg calls this when the connection is free; an error that it returns means that nothing was sent. */
   submit(connection: Connection): Error | null;
-  /** All that the server has to say of it was said, and the connection is free. Not called after an error. */
-  handleReadyForQuery(connection: Connection): void;
 }
 
 export function isClient(poolOrClient: PoolOrClient): boolean {
@@ -98,7 +96,7 @@ export function connectionClassOf(client: Client): ConnectionClass {
  * @returns pg's own `Query`
  * @throws TypeError for what cannot be cancelled by itself
  */
-export function checkQuery(client: Client, textOrConfig: string | QueryConfig): QueryClass {
+export function queryClassFor(client: Client, textOrConfig: string | QueryConfig): QueryClass {
   // Which a client brings along.
   const { Query } = client.constructor as { readonly Query?: QueryClass };
   if (!('processID' in client) || Query === undefined) {

@@ -9,7 +9,14 @@
  */
 import type { Call, Work, WorkFact } from '../../core/index.ts';
 import { sendCancel } from './cancel.ts';
-import { type Client, type Connection, checkQuery, type Query, type QueryClass, type QueryConfig } from './driver.ts';
+import {
+  type Client,
+  type Connection,
+  type Query,
+  type QueryClass,
+  type QueryConfig,
+  queryClassFor,
+} from './driver.ts';
 
 export type WorkingCall = Pick<Call, 'state' | 'reason' | 'what' | 'onStop' | 'adopt'>;
 
@@ -46,7 +53,7 @@ export class Statement implements Work {
     values: readonly unknown[] | undefined,
     events: StatementEvents,
   ) {
-    const Query = checkQuery(client, textOrConfig);
+    const Query = queryClassFor(client, textOrConfig);
     this.#call = call;
     this.#client = client;
     this.#events = events;
