@@ -8,6 +8,8 @@ import type { Call, CallContext, Progress, StopListener } from '../core/index.ts
 export interface ToolContext extends CallContext {
   /** The context itself, for code that was written against `extra.signal`. */
   readonly extra: ToolContext;
+  /** The call itself, for what takes one: `query` of `@estop/server/pg`. */
+  readonly call: Call;
   /**
    * Runs `listener` when the call is stopped, with the `StopReason`; at once when it has been. Never on normal
    * completion. Does not wait for what it returns.
@@ -48,6 +50,7 @@ export function contextOf(call: Call, host: ContextHost): ToolContext {
     get extra() {
       return context;
     },
+    call,
     throwIfStopped: () => call.throwIfStopped(),
     remaining: () => call.remaining(),
     progress(progress) {

@@ -290,7 +290,7 @@ describePostgres('a query on PostgreSQL', () => {
     const { sql, mark } = endless();
     query(holder.call, pool, sql).catch(holder.throws);
     await terminate(await outside.runs(mark), outside);
-    await soon(latchOf(holder.call), 'the handler settles');
+    await soon(settled(holder.call), 'the handler settles');
     expect(next.call.state).toBe('queued');
     holder.call.release();
     expect(next.call.state).toBe('running');
@@ -408,7 +408,7 @@ function account(): pg.ClientConfig {
 async function newTable(outside: Outside): Promise<string> {
   const table = `estop_${randomUUID().replaceAll('-', '')}`;
   await outside.client.query(`create table ${table} (n int)`);
-  onTestFinished(async () => void (await (await newClient()).query(`drop table ${table}`)));
+  onTestFinished(async () => void (await outside.client.query(`drop table ${table}`)));
   return table;
 }
 
@@ -421,11 +421,11 @@ async function lose({ connection }: pg.Client): Promise<void> {
 }
 
 /** Resolves when its handler has settled. */
-function latchOf(call: Call): Promise<void> {
-  const settled = latch();
-  const look = (): void => (call.handlerFact === 'settled' ? settled.open() : void setImmediate(look));
+function settled(call: Call): Promise<void> {
+  const done = latch();
+  const look = (): void => (call.handlerFact === 'settled' ? done.open() : void setImmediate(look));
   look();
-  return settled.promise;
+  return done.promise;
 }
 
 function fail(): never {

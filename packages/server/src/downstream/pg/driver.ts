@@ -55,7 +55,7 @@ export interface Client extends EventEmitter {
   query(query: Query): unknown;
 }
 
-export interface PooledClient extends Client {
+interface PooledClient extends Client {
   release(destroy?: boolean): void;
 }
 
