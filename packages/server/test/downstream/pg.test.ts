@@ -16,6 +16,7 @@ describePostgres('a query on PostgreSQL', () => {
     ['a client', () => newClient()],
     ['a client of a pool', () => checkedOut()],
     ['a client over a Unix socket', () => overUnixSocket()],
+    ['a client over TLS', () => overTls()],
   ])('ends on the server when its call is stopped, on %s', async (_, open) => {
     const [outside, db] = [await Outside.open(), await open()];
     const { sql, mark } = endless();
@@ -397,6 +398,11 @@ async function checkedOut(): Promise<pg.PoolClient> {
 async function overUnixSocket(): Promise<pg.Client> {
   const { rows } = await (await newClient()).query('show unix_socket_directories');
   return newClient({ connectionString: undefined, ...account(), ...address(), host: rows[0].unix_socket_directories });
+}
+
+/** Where the server has none, the connection fails, and the test with it. */
+async function overTls(): Promise<pg.Client> {
+  return newClient({ ssl: { rejectUnauthorized: false } });
 }
 
 /** Who connects, without where. */
