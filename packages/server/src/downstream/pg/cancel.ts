@@ -9,6 +9,7 @@
  * is not used again after a cancel, see `query`.
  *
  * Does not say whether the server heard it, nor whether the statement ends: only the server's answer to that one does.
+ * Has no limit of its own: where the second connection hangs, so does the first, until the system gives one of them up.
  */
 import { type Client, connectionClassOf } from './driver.ts';
 

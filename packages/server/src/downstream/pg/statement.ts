@@ -100,6 +100,8 @@ export class Statement implements Work {
     }
     const error = refusal ?? submit(connection);
     if (error) this.#over('never sent');
+    // Its values cannot be sent, but its text was: it does not run, and not every pg 8 gets its connection free again.
+    else if (this.#error !== undefined) this.#over('never sent', true);
     return error;
   }
 
@@ -113,26 +115,23 @@ export class Statement implements Work {
   }
 
   readonly #answered = (): void => {
-    this.#over('answered');
+    this.#over('answered', this.#error !== undefined || this.#wasCancelled);
     if (this.#error !== undefined) this.#events.error(this.#error);
   };
 
   readonly #lost = (): void => {
-    this.#over('lost');
+    this.#over('lost', true);
     if (this.#error !== undefined) this.#events.error(this.#error);
   };
 
   // Invariant: once.
-  #over(state: 'never sent' | 'answered' | 'lost'): void {
+  #over(state: 'never sent' | 'answered' | 'lost', isSpoilt = false): void {
     this.#state = state;
     this.#connection?.off('readyForQuery', this.#answered);
     this.#connection?.off('end', this.#lost);
     if (state !== 'lost') this.#resolveEnded();
     // Behind what pg itself does about this message: a client that is given back now has to be free.
-    queueMicrotask(() => {
-      const hadError = state === 'answered' && this.#error !== undefined;
-      this.#events.free(state === 'lost' || this.#wasCancelled || hadError);
-    });
+    queueMicrotask(() => this.#events.free(isSpoilt));
   }
 
   // Invariant: one at a time, and none for what has been answered.
