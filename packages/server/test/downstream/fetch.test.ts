@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events';
+import { createMcpServer } from '@estop/server';
 import { type Call, cancelled, Engine } from '@estop/server/core';
 import { fetch } from '@estop/server/fetch';
 import { expect, onTestFinished, test } from 'vitest';
@@ -64,6 +65,22 @@ test('a request ends at the deadline of its call', async () => {
   clock.advance(5_000);
   await expect(answer).rejects.toMatchObject({ kind: 'deadline', timeoutMs: 5_000 });
   await givenUp;
+});
+
+test('a handler of `createMcpServer` gives its context, or the call in it', async () => {
+  const peer = await startHttpPeer();
+  const app = createMcpServer({ name: 'web' }).tool({
+    name: 'page',
+    handler: async (_, context) => Promise.all([fetch(context, `${peer.url}/a`), fetch(context.call, `${peer.url}/b`)]),
+  });
+  const own = new AbortController();
+  const answer = answerOf(app.callTool('page', {}, { signal: own.signal }));
+  const exchanges = await Promise.all([peer.arrived('/a'), peer.arrived('/b')]);
+  own.abort(new Error('the user'));
+  await Promise.all(exchanges.map(({ givenUp }) => givenUp));
+  await turns();
+  expect(answer).toEqual({ times: 1, error: own.signal.reason });
+  await app.stop();
 });
 
 test('a request of a call that was stopped before is not sent', async () => {
