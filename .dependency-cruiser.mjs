@@ -14,6 +14,7 @@
  */
 const ROOMS = {
   core: { at: 'packages/server/src/core/' },
+  downstream: { at: 'packages/server/src/downstream/', rooms: ['core'] },
   sdk: { at: 'packages/server/src/sdk/', rooms: ['core'] },
   serve: { at: 'packages/server/src/serve/', rooms: ['sdk', 'core'] },
   facade: { at: 'packages/server/src/facade/', rooms: ['serve', 'sdk', 'core'] },

@@ -27,10 +27,10 @@ export type CallState =
 
 /**
  * The ladder's rungs, in order. `signal` asks; `nested` waits for the ladders of nested calls; `thread` terminates
- * threads; `term` and `kill` signal the groups of processes, `sweep` ends those that left them, and `cgroup` is the
- * kernel's own kill, where there is a control group.
+ * threads; `query` has databases told once more; `term` and `kill` signal the groups of processes, `sweep` ends those
+ * that left them, and `cgroup` is the kernel's own kill, where there is a control group.
  */
-export type RungName = 'signal' | 'nested' | 'thread' | 'term' | 'kill' | 'sweep' | 'cgroup';
+export type RungName = 'signal' | 'nested' | 'thread' | 'query' | 'term' | 'kill' | 'sweep' | 'cgroup';
 
 /** What is known of a call at the moment of asking; it changes until the call has left. */
 export interface Outcome {

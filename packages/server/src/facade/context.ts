@@ -8,6 +8,8 @@ import type { Call, CallContext, Child, Progress, SpawnOptions, StopListener } f
 export interface ToolContext extends CallContext {
   /** The context itself, for code that was written against `extra.signal`. */
   readonly extra: ToolContext;
+  /** The call itself, for what takes one: `query` of `@estop/server/pg`. */
+  readonly call: Call;
   /**
    * Runs `listener` when the call is stopped, with the `StopReason`; at once when it has been. Never on normal
    * completion. Does not wait for what it returns.
@@ -55,6 +57,7 @@ export function contextOf(call: Call, host: ContextHost): ToolContext {
     get extra() {
       return context;
     },
+    call,
     throwIfStopped: () => call.throwIfStopped(),
     remaining: () => call.remaining(),
     progress(progress) {

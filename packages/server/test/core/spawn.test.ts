@@ -170,9 +170,11 @@ describe('a stop', () => {
     call.stop(STOP);
     returns();
     await left();
-    expect(all.map(({ event }) => (event as { rung: string }).rung)).toEqual(['signal', 'term', 'kill', 'sweep']);
+    const rungs = all.map(({ event }) => (event as { rung: string }).rung);
+    expect(rungs.slice(0, 4)).toEqual(['signal', 'term', 'kill', 'sweep']);
     const { rung, work } = call.outcome();
-    expect(rung).toBe('sweep');
+    // The kernel counts a process in its control group for a moment after it is seen to have ended.
+    expect(['sweep', 'cgroup']).toContain(rung);
     expect(['ended', 'none-found']).toContain(work);
     expect(all.at(-1)?.event).toMatchObject({ outcome: { work } });
   });

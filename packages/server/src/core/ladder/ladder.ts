@@ -7,13 +7,14 @@
 import { cgroupRung } from './cgroup.ts';
 import { killRung } from './kill.ts';
 import { nestedRung } from './nested.ts';
+import { queryRung } from './query.ts';
 import { type Climber, hasEnded, type LadderOptions, type Rung } from './rung.ts';
 import { signalRung } from './signal.ts';
 import { sweepRung } from './sweep.ts';
 import { termRung } from './term.ts';
 import { threadRung } from './thread.ts';
 
-const FORCING: readonly Rung[] = [nestedRung, threadRung, termRung, killRung, sweepRung, cgroupRung];
+const FORCING: readonly Rung[] = [nestedRung, threadRung, queryRung, termRung, killRung, sweepRung, cgroupRung];
 
 /** Never rejects, and ends in bounded time. The signal has fired when it returns its promise. */
 export async function climb(call: Climber, options: LadderOptions): Promise<void> {

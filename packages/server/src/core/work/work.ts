@@ -7,7 +7,7 @@ import type { WorkFact } from '../outcome.ts';
 import type { StopReason } from '../reason.ts';
 
 export interface Work {
-  readonly kind: 'thread' | 'process' | 'call';
+  readonly kind: 'thread' | 'process' | 'query' | 'call';
   /** `unknown` from its start until its end is known; never better than what was seen. */
   readonly fact: WorkFact;
   /** Resolves, and never rejects, when `fact` is no longer `unknown`. May never do so. */

@@ -148,6 +148,8 @@ export class ProcessTree implements ProcessWork {
     do {
       if (await this.#hasEnded()) return;
     } while (!this.#isLooking && this.#family.isDoubtful);
+    // The kernel counts a process in its group for a moment after it is seen to have ended.
+    if (this.#family.isGone) this.#keepLooking();
   }
 
   /** A look, and what follows from it. */
