@@ -4,7 +4,7 @@ import { type Call, type Child, cancelled, Engine, type EngineOptions } from '@e
 import { onTestFinished } from 'vitest';
 import { latch, soon } from './waiting.ts';
 
-export interface Started {
+interface Started {
   readonly call: Call;
   readonly child: Child;
   /** What the handler ended with; its rejection is handled. */
