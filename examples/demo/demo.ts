@@ -1,8 +1,9 @@
 /**
- * The demo: probes five servers over stdio, side by side, and holds what it saw against what the project claims.
+ * The demo: probes seven servers over stdio, side by side, and holds what it saw against what the project claims.
  *
  * Exits 0 exactly when every row is as claimed. Takes about ten seconds.
  */
+import { setMaxListeners } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { CASES, type Cell, type ProbeResult, probeServer } from 'estop/probe';
 import { type TableRow, tableRows } from 'estop/report';
@@ -15,6 +16,12 @@ import { showProgress } from './progress.ts';
 /** Columns, where stdout is no terminal. */
 const WIDE = 100;
 
+const COMMANDS =
+  "Here the work is a command in a shell, and the tool is the server's own, as `estop probe --tool run` has it: what " +
+  'its handler sees is not visible.';
+
+type Paint = (text: string) => string;
+
 interface Row {
   readonly claim: Claim;
   readonly result: ProbeResult;
@@ -24,6 +31,8 @@ interface Row {
 }
 
 const interrupt = new AbortController();
+// Two of each server listen.
+setMaxListeners(0, interrupt.signal);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => interrupt.abort(new Error(`interrupted by ${signal}`)));
 }
@@ -49,6 +58,8 @@ async function probe(claim: Claim): Promise<Row> {
     probeServer({
       command: [process.execPath, file],
       era: 'legacy',
+      // Each attempt of a command starts processes of its own.
+      ...(claim.args && { tool: 'run', args: claim.args, repeats: 2 }),
       signal: interrupt.signal,
       onProgress(event) {
         if (event.type === 'attempt') progress.update(claim.title, event.done / event.planned);
@@ -60,32 +71,43 @@ async function probe(claim: Claim): Promise<Row> {
 }
 
 function print(rows: readonly Row[], ms: number): void {
+  const width = process.stdout.columns ?? WIDE;
   const [heads = [], ...lines] = tableRows(
     CASES.map((name) => ({ head: name, wrap: true })),
     rows.map(({ result }): TableRow => CASES.map((name) => show(cellOf(result, name)))),
-    { width: process.stdout.columns ?? WIDE, paintHead: pc.dim },
+    { width, paintHead: pc.dim },
   );
   const out = ['', ...heads];
   for (const [n, { claim, result, hungCall }] of rows.entries()) {
+    if (claim.args && !rows[n - 1]?.claim.args) out.push('', ...wrapped(COMMANDS, { width, indent: 0 }));
     const boundary = cellOf(result, 'during_work')?.boundary;
-    out.push('', pc.bold(claim.title), ...(lines[n] ?? []));
-    out.push(pc.dim(`  during_work: the stop ${boundary}; a call that hangs is ${hungCall}`));
+    const text = `during_work: the stop ${boundary}; a call that hangs is ${hungCall.replace('5 s', '5\u00a0s')}`;
+    out.push('', pc.bold(claim.title), ...(lines[n] ?? []), ...wrapped(text, { width, paint: pc.dim }));
   }
-  const wrong = rows.filter((row) => row.differences.length > 0);
-  out.push('', sentence(rows, ms));
-  for (const { claim, differences } of wrong) {
-    for (const difference of differences) out.push(pc.red(`  not as claimed: ${claim.title}: ${difference}`));
+  out.push('', ...wrapped(sentence(rows, ms), { width, indent: 0 }));
+  for (const { claim, differences } of rows) {
+    for (const difference of differences) {
+      out.push(...wrapped(`not as claimed: ${claim.title}: ${difference}`, { width, paint: pc.red }));
+    }
   }
   out.push('', 'The logs, one line an event:');
   for (const { claim, result } of rows) out.push(`  ${claim.server.padEnd(10)} ${result.log}`);
   console.log(out.join('\n'));
 }
 
-function show(cell: Cell | undefined): { text: string; paint: (text: string) => string } {
+function wrapped(text: string, { paint, ...options }: { width: number; indent?: number; paint?: Paint }): string[] {
+  const [, lines = []] = tableRows([{ head: '', wrap: true }], [[{ text, ...(paint && { paint }) }]], options);
+  return lines;
+}
+
+function show(cell: Cell | undefined): { text: string; paint: Paint } {
   if (cell === undefined) return { text: '?', paint: pc.magenta };
-  if (cell.verdict === 'as expected') return { text: `✓ ${cell.outcomes[0]}`, paint: pc.green };
-  if (cell.verdict === 'leaked') return { text: '✗ leaked', paint: pc.red };
-  return { text: `! ${cell.verdict}`, paint: pc.yellow };
+  // A sign stays with the start of its word.
+  const [outcome] = cell.outcomes;
+  if (cell.verdict === 'as expected') return { text: `✓\u00a0${outcome}`, paint: pc.green };
+  if (cell.verdict === 'leaked') return { text: '✗\u00a0leaked', paint: pc.red };
+  if (cell.verdict === 'unknown') return { text: `?\u00a0${outcome}`, paint: pc.magenta };
+  return { text: `!\u00a0${cell.verdict}`, paint: pc.yellow };
 }
 
 function sentence(rows: readonly Row[], ms: number): string {

@@ -1,13 +1,18 @@
 /** The examples of the façade run as their commands say; and what was stopped is asked, not only the one who stopped it. */
 import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { demonstrate as command } from '../facade/command.ts';
 import { demonstrate as database } from '../facade/database.ts';
 import { demonstrate as fetches } from '../facade/fetch.ts';
 import { demonstrate as loop } from '../facade/loop.ts';
 import { openDatabaseService } from '../facade/parts/database-service.ts';
+import { killRunning, programs } from '../facade/parts/processes.ts';
 import { Steps } from '../facade/parts/steps.ts';
 import { openWebsite } from '../facade/parts/website.ts';
 
@@ -35,6 +40,15 @@ describe('as a command it says what it saw, and exits with 0', () => {
         'call:    a short training: trained for 2 epochs',
         'stop:    a long one: its caller gave up',
         'stopped: the loop; 8 steps were done of 1002, and 0 handlers run',
+      ],
+    ],
+    [
+      'command',
+      [
+        'call:    a command that ends: up',
+        'leak:    one that does not, naively: its caller gave up; the shell has ended, tail and tee run on',
+        'stop:    the same one: its caller gave up',
+        'stopped: the command and all that it started; of its processes 0 run',
       ],
     ],
   ])('%s', async (name, lines) => {
@@ -73,6 +87,18 @@ test('loop: the counter stands still though nothing holds the steps', async () =
   expect(steps.done).toBe(6);
   await turns();
   expect(steps.done).toBe(6);
+});
+
+test('command: nothing that it started runs, nor what had to be ended by hand', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'estop-command-'));
+  onTestFinished(() => {
+    killRunning(folder);
+    rmSync(folder, { recursive: true });
+  });
+  const said: string[] = [];
+  await command(folder, (line) => said.push(line));
+  expect(programs(folder)).toEqual([]);
+  expect(said).toHaveLength(4);
 });
 
 /** More turns of the event loop than a step or a row takes. */

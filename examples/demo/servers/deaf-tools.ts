@@ -4,9 +4,6 @@
  */
 import { slowMarker } from 'estop/kit';
 
-export const slow = slowMarker({ onSignal: 'ignore' });
+export { hang } from './hang.ts';
 
-/** Never comes back, as a load that is stuck. */
-export async function hang(): Promise<never> {
-  return new Promise(() => {});
-}
+export const slow = slowMarker({ onSignal: 'ignore' });

@@ -2,7 +2,7 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { slowMarker, slowMarkerTool } from 'estop/kit';
-import { hang } from './deaf-tools.ts';
+import { hang } from './hang.ts';
 
 serveStdio(() => {
   const server = new McpServer({ name: 'listens', version: '1.0.0' });
