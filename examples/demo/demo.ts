@@ -46,8 +46,10 @@ try {
   process.exitCode = rows.every((row) => row.differences.length === 0) ? 0 : 1;
 } catch (error) {
   progress.end();
-  console.error(`demo: ${error instanceof Error ? error.message : String(error)}`);
-  process.exitCode = interrupt.signal.aborted ? 130 : 3;
+  const { aborted, reason } = interrupt.signal;
+  const why: unknown = aborted ? reason : error;
+  console.error(`demo: ${why instanceof Error ? why.message : String(why)}`);
+  process.exitCode = aborted ? 130 : 3;
 }
 // Whoever is still watched when another server fails is ended with this process.
 interrupt.abort();

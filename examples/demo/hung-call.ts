@@ -16,6 +16,7 @@ export async function hungCall(file: string, interrupt: AbortSignal): Promise<Hu
   const watch = new AbortController();
   const end = (): void => watch.abort();
   interrupt.addEventListener('abort', end);
+  if (interrupt.aborted) end();
   const answered = client.callTool({ name: 'hang' }, { signal: watch.signal }).then((result): HungCall => {
     if (result.isError !== true) throw new Error('the call that hangs came back');
     return 'answered at its deadline';
