@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +26,33 @@ describe('a command of a call', () => {
   test('is collected, as text, with how it has ended', async () => {
     const output = await outputOf(`printf 'ä€'; printf no >&2; exit 2`);
     expect(output).toEqual({ code: 2, signal: null, stdout: 'ä€', stderr: 'no' });
+  });
+
+  test('that is collected after its exit is an error, not a wait', async () => {
+    const { child } = real().spawn('echo', ['hi']);
+    await soon(Promise.all([child.exited, once(child.stdout, 'close')]), 'it ends');
+    await expect(soon(child.output(), 'the answer')).rejects.toThrow(
+      'estop: tool "run": echo: output() comes too late: stdout has been read; call it right after spawn()',
+    );
+  });
+
+  test('that is collected after its exit, and has written nothing, is collected', async () => {
+    const { child } = real().spawn('sh', ['-c', 'exit 4']);
+    await soon(Promise.all([child.exited, once(child.stdout, 'close'), once(child.stderr, 'close')]), 'it ends');
+    expect(await soon(child.output(), 'the answer')).toEqual({ code: 4, signal: null, stdout: '', stderr: '' });
+  });
+
+  test('is collected twice at once, and not twice in a row', async () => {
+    const { child } = real().spawn('echo', ['hi']);
+    const [one, other] = await soon(Promise.all([child.output(), child.output()]), 'both have it');
+    expect(other).toEqual(one);
+    await expect(soon(child.output(), 'the answer')).rejects.toThrow('comes too late');
+  });
+
+  test('is collected from streams that give text', async () => {
+    const { child } = real().spawn('printf', ['ä€']);
+    child.stdout.setEncoding('utf8');
+    expect(await soon(child.output(), 'the output')).toMatchObject({ code: 0, stdout: 'ä€' });
   });
 
   test('is killed by a signal, which is no code', async () => {

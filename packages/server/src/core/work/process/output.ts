@@ -27,7 +27,8 @@ const DEFAULT_MAX_BYTES = 1_048_576;
 /**
  * @param who names call and command: `estop: tool "scrape": curl`
  * @param tooMuch hears that there is more than may be collected, and that nobody reads it any more
- * @returns when all has ended; rejects with a RangeError as soon as there is too much
+ * @returns when all has ended; rejects with a RangeError as soon as there is too much, with an Error when some of it has
+ *   been read before, and can be had no more
  */
 export async function outputOf(
   who: string,
@@ -38,9 +39,17 @@ export async function outputOf(
   checkCount(maxBytes, `output(): maxBytes`, 0);
   const collect = (name: string, stream: Readable): Promise<string> =>
     new Promise((resolve, reject) => {
+      if (isPartlyRead(stream)) {
+        reject(new Error(`${who}: output() comes too late: ${name} has been read; call it right after spawn()`));
+        return;
+      }
+      // Nothing was written, and its end is over.
+      if (stream.closed) return resolve('');
       const chunks: Buffer[] = [];
       let bytes = 0;
-      stream.on('data', (chunk: Buffer) => {
+      stream.on('data', (data: Buffer | string) => {
+        // Text, where the handler has set an encoding.
+        const chunk = typeof data === 'string' ? Buffer.from(data) : data;
         bytes += chunk.length;
         if (bytes <= maxBytes) return void chunks.push(chunk);
         tooMuch();
@@ -52,4 +61,9 @@ export async function outputOf(
     });
   const [out, err, exit] = await Promise.all([collect('stdout', stdout), collect('stderr', stderr), exited]);
   return { ...exit, stdout: out, stderr: err };
+}
+
+/** By a reader that has left, or by Node, which empties what nobody reads at a command's exit. */
+function isPartlyRead(stream: Readable): boolean {
+  return stream.readableDidRead && (stream.closed || stream.listenerCount('data') === 0);
 }

@@ -44,7 +44,8 @@ export interface Child {
   readonly exited: Promise<Exit>;
   /**
    * Closes its stdin, and collects what it writes until it has exited and both streams have ended; so it waits for
-   * whatever it has handed them on to. To be called right after the start.
+   * whatever it has handed them on to. To be called right after the start: what has been read or has ended before
+   * cannot be collected, and it rejects with an Error then.
    *
    * Rejects with the `StopReason` when the call is stopped; with a RangeError when one of the streams has more than
    * `maxBytes` (default 1 MiB), and the command is killed.
