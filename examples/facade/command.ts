@@ -22,7 +22,8 @@ export async function demonstrate(folder: string, say: Say): Promise<void> {
     name: 'run_command',
     description: 'What a command line writes',
     handler: async ({ line }: { line: string }, context) => {
-      const { stdout } = await context.spawn('sh', ['-c', line]).output();
+      const { code, stdout, stderr } = await context.spawn('sh', ['-c', line]).output();
+      if (code !== 0) throw new Error(stderr.trim());
       return stdout.trim();
     },
   });
