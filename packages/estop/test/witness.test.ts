@@ -1,3 +1,5 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -191,6 +193,14 @@ describe('the witness', () => {
     const { witness } = await start();
     await witness.close();
     expect(() => process.kill(witness.pid, 0)).toThrow('ESRCH');
+  });
+
+  it('ends with its harness, also when that ends before it has begun', async () => {
+    const child = fork(new URL('../dist/probe/witness/process.js', import.meta.url), { execArgv: [], silent: true });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const exited = once(child, 'exit');
+    child.disconnect();
+    expect(await exited).toEqual([0, null]);
   });
 });
 

@@ -53,6 +53,8 @@ const tests = new Map<string, Test>();
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => {});
 process.on('disconnect', () => process.exit(0));
+// It may have been killed while this module was loaded: that is not told any more.
+if (!process.connected) process.exit(0);
 process.on('message', (message: ToWitness) => {
   if (message.type === 'arm') return arm(message);
   const test = tests.get(message.testId);
