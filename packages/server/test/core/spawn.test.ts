@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { cancelled, type Output } from '@estop/server/core';
+import { type Child, cancelled, type Output } from '@estop/server/core';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { processEvents } from '../support/process-events.ts';
 import { published } from '../support/published.ts';
@@ -113,6 +113,32 @@ describe('a command of a call', () => {
   });
 });
 
+describe('a command by itself', () => {
+  test('can be ended by its handler, with all that it has started, and its call goes on', async () => {
+    const { call, child, returns, left } = real().shell('trap "" TERM; (sleep 600 & echo $!); sleep 600');
+    const pid = Number(await firstLine(child));
+    await soon(child.kill(), 'all of it has ended');
+    expect([isAlive(child.pid), isAlive(pid)]).toEqual([false, false]);
+    expect(await child.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(call.state).toBe('running');
+    await turns();
+    expect(call.works).toEqual([]);
+    returns();
+    await left();
+  });
+
+  test('says when all of it has ended, after a stop too: later than its exit is rejected', async () => {
+    const { call, child, returns, left } = real().shell('echo up; exec sleep 600');
+    await says(child, 'up');
+    call.stop(STOP);
+    returns();
+    await expect(child.exited).rejects.toBe(STOP);
+    await soon(child.ended, 'all of it has ended');
+    expect(isAlive(child.pid)).toBe(false);
+    await left();
+  });
+});
+
 describe('a command that cannot be started is an error at once, which names the call', () => {
   const cwd = import.meta.dirname;
   test.each<[string, unknown[], object]>([
@@ -125,6 +151,7 @@ describe('a command that cannot be started is an error at once, which names the 
     ['has arguments that are no list', ['true', 'x'], { name: 'TypeError' }],
     ['has an argument that is no text', ['true', [1]], { name: 'TypeError' }],
     ['has a hole among its arguments', ['true', [undefined]], { name: 'TypeError' }],
+    ['has an option that is none', ['true', [], { shell: true }], { message: expect.stringContaining('"shell"') }],
     ['has a directory that is none', ['true', [], { cwd: '/no/such' }], { name: 'TypeError' }],
   ])('%s', (_what, command, expected) => {
     const { call } = real().begin();
@@ -300,6 +327,18 @@ test('without a control group what was looked for and not found is evidence; wit
     expect(signalToProofMs !== undefined).toBe(work === 'ended');
   }
 });
+
+async function firstLine(child: Child): Promise<string> {
+  let said = '';
+  const line = new Promise<void>((resolve) => {
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      said += chunk;
+      if (said.includes('\n')) resolve();
+    });
+  });
+  await soon(line, 'the command says something');
+  return said;
+}
 
 async function outputOf(line: string): Promise<Output> {
   const { child, returns, left } = real().shell(line);

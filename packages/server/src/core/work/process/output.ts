@@ -37,30 +37,40 @@ export async function outputOf(
   tooMuch: () => void,
 ): Promise<Output> {
   checkCount(maxBytes, `output(): maxBytes`, 0);
-  const collect = (name: string, stream: Readable): Promise<string> =>
-    new Promise((resolve, reject) => {
-      if (isPartlyRead(stream)) {
-        reject(new Error(`${who}: output() comes too late: ${name} has been read; call it right after spawn()`));
-        return;
-      }
-      // Nothing was written, and its end is over.
-      if (stream.closed) return resolve('');
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      stream.on('data', (data: Buffer | string) => {
-        // Text, where the handler has set an encoding.
-        const chunk = typeof data === 'string' ? Buffer.from(data) : data;
-        bytes += chunk.length;
-        if (bytes <= maxBytes) return void chunks.push(chunk);
-        tooMuch();
-        stream.destroy();
-        reject(new RangeError(`${who} wrote more than ${maxBytes} bytes to ${name}`));
-      });
-      stream.once('error', () => {});
-      stream.once('close', () => resolve(Buffer.concat(chunks).toString('utf8')));
-    });
-  const [out, err, exit] = await Promise.all([collect('stdout', stdout), collect('stderr', stderr), exited]);
+  const limit = { who, maxBytes, tooMuch };
+  const all = [collect('stdout', stdout, limit), collect('stderr', stderr, limit), exited] as const;
+  const [out, err, exit] = await Promise.all(all);
   return { ...exit, stdout: out, stderr: err };
+}
+
+interface Limit {
+  readonly who: string;
+  readonly maxBytes: number;
+  readonly tooMuch: () => void;
+}
+
+function collect(name: string, stream: Readable, { who, maxBytes, tooMuch }: Limit): Promise<string> {
+  return new Promise((resolve, reject) => {
+    if (isPartlyRead(stream)) {
+      reject(new Error(`${who}: output() comes too late: ${name} has been read; call it right after spawn()`));
+      return;
+    }
+    // Nothing was written, and its end is over.
+    if (stream.closed) return resolve('');
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    stream.on('data', (data: Buffer | string) => {
+      // Text, where the handler has set an encoding.
+      const chunk = typeof data === 'string' ? Buffer.from(data) : data;
+      bytes += chunk.length;
+      if (bytes <= maxBytes) return void chunks.push(chunk);
+      tooMuch();
+      stream.destroy();
+      reject(new RangeError(`${who} wrote more than ${maxBytes} bytes to ${name}`));
+    });
+    stream.once('error', () => {});
+    stream.once('close', () => resolve(Buffer.concat(chunks).toString('utf8')));
+  });
 }
 
 /** By a reader that has left, or by Node, which empties what nobody reads at a command's exit. */

@@ -51,7 +51,16 @@ export interface Child {
    * `maxBytes` (default 1 MiB), and the command is killed.
    */
   output(options?: OutputOptions): Promise<Output>;
+  /**
+   * Resolves, and never rejects, when all of it has ended, with all that it has started, as far as that can be seen
+   * (the outcome says how far). May never do so.
+   */
+  readonly ended: Promise<void>;
+  /** Ends it at once, with all that it has started; its call goes on. @returns `ended` */
+  kill(): Promise<void>;
 }
+
+const OPTIONS: readonly string[] = ['cwd', 'env', 'input', 'detach'];
 
 /**
  * @param cgroups whether it gets a control group where one can be had
@@ -70,6 +79,10 @@ export function spawn(
     throw new Error(`estop: ${call.what} is not running, so no command can be started for it`);
   }
   checkCommand(call.what, command, args, options);
+  const unknown = Object.keys(options).find((option) => !OPTIONS.includes(option));
+  if (unknown !== undefined) {
+    throw new TypeError(`estop: ${call.what}: spawn() has no option "${unknown}"; it has ${OPTIONS.join(', ')}`);
+  }
   const { cwd, env, input, detach } = options;
   if (detach) return alone(startAlone(command, args, { cwd, env, detached: true, stdio: 'ignore', windowsHide: true }));
   return owned(call, command, new ProcessTree(command, args, { cwd, env, cgroups }), input);
@@ -103,6 +116,11 @@ function owned(call: Call, command: string, tree: ProcessTree, input: SpawnOptio
         outputOf(`estop: ${call.what}: ${command}`, { stdout, stderr, exited }, outputOptions, tooMuch),
       );
     },
+    ended: tree.ended,
+    kill() {
+      void tree.end();
+      return tree.ended;
+    },
   };
 }
 
@@ -113,7 +131,15 @@ function alone(child: ChildProcess): Child {
   const stdin = new Writable({ write: (_chunk, _encoding, done) => done() });
   const [stdout, stderr] = [Readable.from([]), Readable.from([])];
   const output = async (): Promise<Output> => ({ ...(await exited), stdout: '', stderr: '' });
-  return { pid: child.pid ?? 0, stdin, stdout, stderr, exited, output };
+  const ended = exited.then(
+    () => {},
+    () => {},
+  );
+  const kill = (): Promise<void> => {
+    child.kill('SIGKILL');
+    return ended;
+  };
+  return { pid: child.pid ?? 0, stdin, stdout, stderr, exited, output, ended, kill };
 }
 
 function exitOf(child: ChildProcess): Promise<Exit> {
