@@ -41,7 +41,9 @@ test.each([[['no-such-bench']], [['registry', '--no-such-option']]])('%s is no u
   const { stdout, stderr, status } = bench(...args);
   expect(status).toBe(3);
   expect(stdout).toBe('');
-  expect(stderr).toContain('NAME: call-memory, call-stdio, cancel-stdio, registry, recorded, memory, slots, soak');
+  expect(stderr).toContain(
+    'NAME: call-memory, call-stdio, cancel-stdio, registry, recorded, memory, slots, soak, kill',
+  );
 });
 
 test('a ratio is the median of the ratios of the rounds: a round that was disturbed as a whole changes nothing', () => {

@@ -26,6 +26,8 @@ export interface Shape {
 /** Ends by itself. The marker is a fraction of a second, because nothing but a number is allowed there. */
 const SLEEP = 'sleep 90.$0';
 
+const TREE = `for i in $(seq 9); do sh -c 'for j in $(seq 10); do ${SLEEP} & done; wait' $0 & done; wait`;
+
 const NODE_LEAF = 'setTimeout(() => {}, 90_000)';
 /** Waits for its child, and passes nothing on: as `npx` and `uvx` do when they are killed. */
 const NODE_WRAPPER = `
@@ -115,9 +117,13 @@ export const SHAPES: readonly Shape[] = [
   {
     name: 'tree of 100',
     because: 'there are many of them',
-    command: sh(
-      `for i in 1 2 3 4 5 6 7 8 9; do sh -c 'for j in 1 2 3 4 5 6 7 8 9 10; do ${SLEEP} & done; wait' $0 & done; wait`,
-    ),
+    command: sh(TREE),
+    processes: { sh: 10, sleep: 90 },
+  },
+  {
+    name: 'tree of 100 deaf to SIGTERM',
+    because: 'there are many of them, and only SIGKILL ends one',
+    command: sh(`trap '' TERM; ${TREE}`),
     processes: { sh: 10, sleep: 90 },
   },
   {

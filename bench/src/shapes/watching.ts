@@ -1,4 +1,4 @@
-/** Waits for a shape, from outside: until it is up, until it is gone. Bounded, and a look every other millisecond. */
+/** Waits for a shape, from outside: until it is up, until it is gone. Bounded. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isUp, type Shape } from './shapes.ts';
 import { type Seen, stillRunning, survivors } from './survivors.ts';
@@ -31,8 +31,16 @@ export interface Gone {
   readonly at: bigint;
 }
 
-/** @param known  processes of the shape, which are looked at before others are looked for: that is quick */
-export async function untilGone(marker: string, known: readonly Seen[], withinMs: number): Promise<Gone> {
+/**
+ * @param known  processes of the shape, which are looked at before others are looked for: that is quick
+ * @param pause  between two looks
+ */
+export async function untilGone(
+  marker: string,
+  known: readonly Seen[],
+  withinMs: number,
+  pause: () => Promise<unknown> = () => sleep(LOOK_EVERY_MS),
+): Promise<Gone> {
   const end = performance.now() + withinMs;
   for (let running = known; ; ) {
     running = stillRunning(running);
@@ -40,6 +48,6 @@ export async function untilGone(marker: string, known: readonly Seen[], withinMs
     if (running.length === 0) running = survivors(marker);
     if (running.length === 0) return { left: [], at };
     if (performance.now() > end) return { left: survivors(marker), at };
-    await sleep(LOOK_EVERY_MS);
+    await pause();
   }
 }
