@@ -2,7 +2,8 @@
 import type { Killer } from './killer.ts';
 
 export const KILLERS = {
-  estop: async () => (await import('./estop.ts')).byEstop,
+  estop: async () => (await import('./estop.ts')).byEstop(false),
+  'estop, cgroup': async () => (await import('./estop.ts')).byEstop(true),
   'tree-kill': async () => (await import('./tree-kill.ts')).byTreeKill,
   execa: async () => (await import('./execa.ts')).byExeca,
   workerpool: async () => (await import('./workerpool.ts')).byWorkerpool,

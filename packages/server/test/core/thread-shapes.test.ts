@@ -45,7 +45,7 @@ test.each(['spin', 'badRegex', 'atomicsWait', 'microtasks'])('%s: ended, by the 
 
 describe('native code that does not return: unknown while it runs, and ended when its thread has exited', () => {
   test.runIf(process.platform === 'linux')('pbkdf2Sync', async () => {
-    const { call, up, left } = start('pbkdf2', { iterations: iterationsOf(5_000) });
+    const { call, up, left } = start('pbkdf2', { iterations: iterationsOf(2_500) });
     const thread = await soon(up, 'the thread is up');
     const before = cpuTicksOf(thread);
     await expect.poll(() => cpuTicksOf(thread) - before, { timeout: 10_000 }).toBeGreaterThan(10);
