@@ -73,7 +73,7 @@ export const SHAPES: readonly Shape[] = [
     processes: { sleep: 1 },
   },
   {
-    name: 'shell with && and |',
+    name: 'shell with && and pipes',
     because: 'the shell dies and what it runs goes on',
     command: sh(`cd / && ${SLEEP} | ${SLEEP} && ${SLEEP}`),
     processes: { sh: 1, sleep: 2 },
