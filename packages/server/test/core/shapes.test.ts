@@ -6,64 +6,36 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type Call, cancelled, Engine } from '@estop/server/core';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { cancelled } from '@estop/server/core';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { newMarker, SHAPES, type Shape, sizeOf } from '../../../../bench/src/shapes/shapes.ts';
 import { killAll, survivors } from '../../../../bench/src/shapes/survivors.ts';
 import { untilUp } from '../../../../bench/src/shapes/watching.ts';
-import { type Latch, latch, soon } from '../support/waiting.ts';
+import { canHaveCgroups } from '../support/cgroups.ts';
+import { type Real, real, type Started } from '../support/real.ts';
 
 const PLAIN = named('plain child');
 const TRACEABLE = SHAPES.filter(({ traceless }) => !traceless);
 
-interface Running {
+const hasCgroups = await canHaveCgroups();
+
+interface Running extends Started {
   readonly marker: string;
-  readonly call: Call;
-  readonly left: Promise<void>;
-  /** Ends the handler. */
-  readonly handler: Latch;
 }
 
-const engines = {
-  true: new Engine({ graceMs: 0, termMs: 300, cleanupMs: Infinity, cgroups: true }),
-  false: new Engine({ graceMs: 0, termMs: 300, cleanupMs: Infinity, cgroups: false }),
-};
-afterAll(() => Promise.all(Object.values(engines).map((engine) => engine.close())));
+const engine = (cgroups: boolean): Real => real({ termMs: 300, cgroups });
 
-let calls = 0;
-
-/** A call whose handler has started the shape, which is up; and whose handler goes on. */
-async function run(shape: Shape, cgroups: boolean): Promise<Running> {
+/** A call that has started the shape, which is up. */
+async function run({ spawn }: Real, shape: Shape): Promise<Running> {
   const marker = newMarker();
-  const [left, handler] = [latch(), latch()];
-  calls += 1;
-  const call = engines[`${cgroups}`].begin({
-    scope: 'connection:1',
-    id: calls,
-    method: 'tools/call',
-    name: 'scrape',
-    owner: { left: () => left.open() },
-  });
+  onTestFinished(() => killAll(marker));
   const [command, ...args] = shape.command(marker);
-  const ran = call.run(
-    async () => {
-      const { stdin, stdout, stderr } = call.spawn(command, args);
-      stdin.end();
-      stdout.resume();
-      stderr.resume();
-      call.onStop(handler.fail);
-      await handler.promise;
-    },
-    { timeoutMs: Infinity },
-  );
-  ran.catch(() => {});
-  onTestFinished(async () => {
-    call.stop(cancelled('library'));
-    killAll(marker);
-    await soon(left.promise, 'the call leaves in the end');
-  });
+  const started = spawn(command, args);
+  started.child.stdin.end();
+  started.child.stdout.resume();
+  started.child.stderr.resume();
   await untilUp(shape, marker);
-  return { marker, call, left: left.promise, handler };
+  return { ...started, marker };
 }
 
 /** The same, started by nobody's call. */
@@ -81,22 +53,11 @@ async function runAlone(shape: Shape): Promise<string> {
   return marker;
 }
 
-async function stopped({ call, left }: Running): Promise<string> {
+async function stopped({ call, returns, left }: Running): Promise<string> {
   expect(call.stop(cancelled('client'))).toBe(true);
-  await soon(left, 'the call leaves');
+  returns();
+  await left();
   return call.workFact;
-}
-
-const hasCgroups = process.platform === 'linux' && (await canHaveCgroups());
-
-/** Whether a control group can be made here shows in what is said of a child that was in one. */
-async function canHaveCgroups(): Promise<boolean> {
-  const left = latch();
-  const owner = { left: () => left.open() };
-  const call = engines.true.begin({ scope: 'connection:1', id: 0, method: 'tools/call', name: 'try', owner });
-  await call.run(() => call.spawn('true').output(), { timeoutMs: Infinity });
-  await left.promise;
-  return call.workFact === 'ended';
 }
 
 const withAndWithout = [
@@ -109,7 +70,8 @@ describe.each(withAndWithout)('%s', (_, cgroups, isSkipped) => {
     test.each(byName(TRACEABLE))(
       '%s: nothing is left, and the same of another call, and of nobody, runs on',
       async (_, shape) => {
-        const [one, other, stranger] = await Promise.all([run(shape, cgroups), run(shape, cgroups), runAlone(shape)]);
+        const calls = engine(cgroups);
+        const [one, other, stranger] = await Promise.all([run(calls, shape), run(calls, shape), runAlone(shape)]);
 
         const fact = await stopped(one);
         expect(survivors(one.marker)).toEqual([]);
@@ -128,9 +90,9 @@ describe.each(withAndWithout)('%s', (_, cgroups, isSkipped) => {
   test.skipIf(isSkipped).each(byName(TRACEABLE))(
     '%s: a call that ends well leaves nothing either',
     async (_, shape) => {
-      const { call, handler, marker, left } = await run(shape, cgroups);
-      handler.open();
-      await soon(left, 'the call leaves');
+      const { call, returns, marker, left } = await run(engine(cgroups), shape);
+      returns();
+      await left();
       expect(survivors(marker)).toEqual([]);
       expect(call.outcome()).toMatchObject({ state: 'completed', work: cgroups ? 'ended' : 'none-found' });
     },
@@ -143,14 +105,14 @@ describe('a process without a group, a parent or an environment that would tell 
   test.skipIf(process.platform !== 'linux').each(TRACELESS)(
     '%s, in no control group: it gets away, and nobody says that it has ended',
     async (_, shape) => {
-      const one = await run(shape, false);
+      const one = await run(engine(false), shape);
       expect(await stopped(one)).toBe('none-found');
       expect(survivors(one.marker)).toHaveLength(1);
     },
   );
 
   test.skipIf(!hasCgroups).each(TRACELESS)('%s, in a control group: it is ended', async (_, shape) => {
-    const one = await run(shape, true);
+    const one = await run(engine(true), shape);
     expect(await stopped(one)).toBe('ended');
     expect(survivors(one.marker)).toEqual([]);
   });
@@ -158,7 +120,8 @@ describe('a process without a group, a parent or an environment that would tell 
 
 test.skipIf(process.platform !== 'linux')('many calls are stopped at once: nothing is left of any', async () => {
   const shapes = [...TRACEABLE.filter((shape) => sizeOf(shape) < 10), PLAIN];
-  const all = await Promise.all(shapes.map((shape) => run(shape, false)));
+  const calls = engine(false);
+  const all = await Promise.all(shapes.map((shape) => run(calls, shape)));
   const facts = await Promise.all(all.map(stopped));
   expect(all.flatMap(({ marker }) => survivors(marker))).toEqual([]);
   expect(new Set(facts)).toEqual(new Set(['none-found']));
