@@ -11,6 +11,9 @@ function inNamespace(script: string, ...args: string[]) {
   return spawnSync('unshare', unshare, { encoding: 'utf8', timeout: 20_000 });
 }
 
+/** Its own end would be that of all in its namespace, also of the reaper, which tidies up after the subject. */
+const RUN_AND_WAIT = '"$1" "$2" "$3"; until set -- /proc/[0-9]* && [ $# -le 1 ]; do sleep 0.05; done';
+
 const canSayWhichPidIsNext = inNamespace('echo 100 >/proc/sys/kernel/ns_last_pid').status === 0;
 
 describe.skipIf(!canSayWhichPidIsNext)(
@@ -20,7 +23,7 @@ describe.skipIf(!canSayWhichPidIsNext)(
       ["that of a call's child, with its group's", 'child'],
       ['that of one that had left the group, between SIGTERM and SIGKILL', 'descendant'],
     ])('%s', (_, scene) => {
-      const { stdout, stderr } = inNamespace('"$1" "$2" "$3"; exit $?', process.execPath, SUBJECT, scene);
+      const { stdout, stderr } = inNamespace(RUN_AND_WAIT, process.execPath, SUBJECT, scene);
       expect(JSON.parse(stdout || JSON.stringify(stderr))).toMatchObject({
         isReuse: true,
         innocentRuns: true,
