@@ -12,16 +12,14 @@ import { newMarker, SHAPES, type Shape, sizeOf } from '../../../../bench/src/sha
 import { killAll, survivors } from '../../../../bench/src/shapes/survivors.ts';
 import { untilUp } from '../../../../bench/src/shapes/watching.ts';
 import { canHaveCgroups } from '../support/cgroups.ts';
-import { type Real, real, type Started } from '../support/real.ts';
+import { type Real, real } from '../support/real.ts';
 
 const PLAIN = named('plain child');
 const TRACEABLE = SHAPES.filter(({ traceless }) => !traceless);
 
 const hasCgroups = await canHaveCgroups();
 
-interface Running extends Started {
-  readonly marker: string;
-}
+type Running = ReturnType<Real['spawn']> & { readonly marker: string };
 
 const engine = (cgroups: boolean): Real => real({ termMs: 300, cgroups });
 
