@@ -37,11 +37,31 @@ test('a quick run gives rows on stdout and nothing else, and an exit code that f
   expect(status).toBe(rows.every(({ holds }) => holds !== false) ? 0 : 1);
 }, 60_000);
 
+test.runIf(process.platform === 'linux')(
+  'a quick run of kills finds nothing left of ours, seen from outside',
+  () => {
+    const rows = JSON.parse(bench('kill', '--quick', '--json').stdout) as Row[];
+    const left = rows.filter(({ name }) => name.includes(': left'));
+    expect(left.map(({ name }) => name.replace(' (target: ours)', ''))).toEqual([
+      'kill, plain child: left',
+      'kill, shell with && and pipes: left',
+      'kill, all shapes, in a control group: left',
+      'kill, thread: spin: left',
+      'kill, thread: badRegex: left',
+    ]);
+    // Where no control group can be made that row is unknown.
+    for (const { ours } of left) expect([0, 'unknown']).toContain(ours);
+  },
+  120_000,
+);
+
 test.each([[['no-such-bench']], [['registry', '--no-such-option']]])('%s is no usage', (args) => {
   const { stdout, stderr, status } = bench(...args);
   expect(status).toBe(3);
   expect(stdout).toBe('');
-  expect(stderr).toContain('NAME: call-memory, call-stdio, cancel-stdio, registry, recorded, memory, slots, soak');
+  expect(stderr).toContain(
+    'NAME: call-memory, call-stdio, cancel-stdio, registry, recorded, memory, slots, soak, kill',
+  );
 });
 
 test('a ratio is the median of the ratios of the rounds: a round that was disturbed as a whole changes nothing', () => {

@@ -10,6 +10,7 @@ import type { Bench } from './bench.ts';
 import { callMemory } from './benches/call-memory.ts';
 import { callStdio } from './benches/call-stdio.ts';
 import { cancelStdio } from './benches/cancel-stdio.ts';
+import { kill } from './benches/kill.ts';
 import { memory } from './benches/memory.ts';
 import { recorded } from './benches/recorded.ts';
 import { registry } from './benches/registry.ts';
@@ -19,7 +20,7 @@ import { type Row, unknownRow } from './row.ts';
 import { NotMeasured } from './sides.ts';
 import { table } from './table.ts';
 
-const BENCHES: readonly Bench[] = [callMemory, callStdio, cancelStdio, registry, recorded, memory, slots, soak];
+const BENCHES: readonly Bench[] = [callMemory, callStdio, cancelStdio, registry, recorded, memory, slots, soak, kill];
 
 interface Asked {
   readonly benches: readonly Bench[];

@@ -29,6 +29,7 @@ export interface RatioInit {
   readonly peerName: string;
   /** Of the ratio; without one the row says how much noise there is. */
   readonly target?: number;
+  readonly note?: string;
 }
 
 /** Two sides that ran in the same rounds: a round's noise is on both, so it is each round's ratio that counts. */
@@ -44,28 +45,31 @@ export function ratioRow(init: RatioInit, ours: readonly number[], peer: readonl
     ratio,
     target,
     holds: target === null ? null : ratio <= target,
+    ...(init.note !== undefined && { note: init.note }),
   };
 }
 
 export interface AmountInit {
   readonly name: string;
   readonly unit: string;
-  /** Of our own figure. */
-  readonly target: number;
+  /** Of our own figure; without one the row is there to be seen. */
+  readonly target?: number;
   readonly peer?: { readonly name: string; readonly value: number };
   readonly note?: string;
 }
 
 export function amountRow(init: AmountInit, ours: number): Row {
+  const target = init.target ?? null;
   return {
-    name: `${init.name} (target: ours)`,
+    name: target === null ? init.name : `${init.name} (target: ours)`,
     unit: init.unit,
     ours,
     peerName: init.peer?.name ?? null,
     peer: init.peer?.value ?? null,
-    ratio: init.peer === undefined ? null : ours / init.peer.value,
-    target: init.target,
-    holds: ours <= init.target,
+    // Nothing is a ratio of nothing.
+    ratio: init.peer === undefined || init.peer.value === 0 ? null : ours / init.peer.value,
+    target,
+    holds: target === null ? null : ours <= target,
     ...(init.note !== undefined && { note: init.note }),
   };
 }

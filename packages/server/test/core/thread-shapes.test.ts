@@ -1,0 +1,87 @@
+/** Threads that listen to nothing, on a real clock: what ends them, what does not, and that neither is called the other. */
+import { pbkdf2Sync } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Call, cancelled, Engine, type Progress, runInThread } from '@estop/server/core';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { latch, soon } from '../support/waiting.ts';
+
+const SHAPES = new URL('../subjects/thread-shapes.mjs', import.meta.url).href;
+
+interface Threaded {
+  readonly call: Call;
+  /** Resolves with what the thread reports first. */
+  readonly up: Promise<string>;
+  readonly left: Promise<void>;
+}
+
+function start(name: string, args: unknown = {}): Threaded {
+  const engine = new Engine({ graceMs: 0, cleanupMs: Infinity });
+  const [up, left] = [latch<string>(), latch()];
+  const owner = { left: () => left.open() };
+  const call = engine.begin({ scope: 'connection:1', id: 1, method: 'tools/call', name, owner });
+  const onProgress = ({ message }: Progress) => up.open(message ?? '');
+  const ran = call.run(() => runInThread(call, { module: SHAPES, export: name, args, onProgress }), {
+    timeoutMs: Infinity,
+  });
+  ran.catch(up.fail);
+  up.promise.catch(() => {});
+  onTestFinished(async () => {
+    await engine.close();
+    await soon(left.promise, `${name} leaves in the end`);
+  });
+  return { call, up: up.promise, left: left.promise };
+}
+
+test.each(['spin', 'badRegex', 'atomicsWait', 'microtasks'])('%s: ended, by the exit of its thread', async (name) => {
+  const { call, up, left } = start(name);
+  await soon(up, `${name} is up`);
+  call.stop(cancelled('client'));
+  expect(call.workFact).toBe('unknown');
+  await soon(left, 'the call leaves');
+  expect(call.outcome()).toMatchObject({ state: 'stopped', handler: 'settled', work: 'ended' });
+});
+
+describe('native code that does not return: unknown while it runs, and ended when its thread has exited', () => {
+  test.runIf(process.platform === 'linux')('pbkdf2Sync', async () => {
+    const { call, up, left } = start('pbkdf2', { iterations: iterationsOf(2_500) });
+    const thread = await soon(up, 'the thread is up');
+    const before = cpuTicksOf(thread);
+    await expect.poll(() => cpuTicksOf(thread) - before, { timeout: 10_000 }).toBeGreaterThan(10);
+    call.stop(cancelled('client'));
+    await soon(call.ladder, 'the ladder is done');
+    expect(call.outcome()).toMatchObject({ state: 'abandoned', work: 'unknown' });
+    await soon(left, 'the call leaves');
+    expect(call.outcome()).toMatchObject({ state: 'stopped', work: 'ended' });
+  });
+
+  test.skipIf(process.platform === 'win32')('execSync', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'estop-test-'));
+    const letGo = () => rmSync(directory, { recursive: true, force: true });
+    const up = join(directory, 'up');
+    const { call, left } = start('execSyncWhile', { up });
+    onTestFinished(letGo);
+    await expect.poll(() => existsSync(up), { timeout: 10_000 }).toBe(true);
+    call.stop(cancelled('client'));
+    await soon(call.ladder, 'the ladder is done');
+    expect(call.outcome()).toMatchObject({ state: 'abandoned', work: 'unknown' });
+    letGo();
+    await soon(left, 'the call leaves');
+    expect(call.outcome()).toMatchObject({ state: 'stopped', work: 'ended' });
+  });
+});
+
+/** Of `PID/task/TID`: none of the few lines before its native code take as long as a tick. */
+function cpuTicksOf(thread: string): number {
+  const stat = readFileSync(`/proc/${thread}/stat`, 'utf8');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[11]);
+}
+
+/** How many take about that long: a good deal longer than a ladder waits for an exit. */
+function iterationsOf(ms: number): number {
+  const some = 20_000;
+  const start = performance.now();
+  pbkdf2Sync('password', 'salt', some, 64, 'sha512');
+  return Math.ceil((some * ms) / (performance.now() - start));
+}
