@@ -1,5 +1,6 @@
 /**
- * A server whose tools start processes, on real stdio. `CGROUPS=off` has it do without control groups.
+ * A server whose tools start processes, on real stdio. `CGROUPS=off` has it do without control groups; `LISTENS` says
+ * who else listens for SIGTERM.
  *
  * The `sh shapes.sh SHAPE MARK` of a call is seen by its mark, from outside; nothing is said of it here.
  */
@@ -42,6 +43,10 @@ function server() {
     say('deaf');
     return new Promise(() => {});
   });
+  server.registerTool('big', { inputSchema: z.object({ bytes: z.number() }) }, async ({ bytes }) => {
+    setImmediate(() => say('answered'));
+    return text('x'.repeat(bytes));
+  });
   server.registerTool('throw', {}, () => {
     setImmediate(() => {
       throw new Error('nobody catches this');
@@ -49,6 +54,13 @@ function server() {
     return new Promise(() => {});
   });
   server.registerTool('exit', {}, () => process.exit(3));
+  server.registerTool('close', {}, () => {
+    setImmediate(async () => {
+      await served.close();
+      say(`listeners left: ${listeners() - before}`);
+    });
+    return text('closing');
+  });
   server.registerTool('spin', {}, () => {
     say('spinning');
     for (;;);
@@ -56,4 +68,21 @@ function server() {
   return estop.protect(server, { tools: { brief: { timeoutMs: 100 } } });
 }
 
-await estop.serveStdio(server);
+const listeners = () => process.listenerCount('SIGTERM') + process.listenerCount('SIGINT');
+
+if (process.env.LISTENS === 'own') process.on('SIGTERM', () => say('own listener'));
+if (process.env.LISTENS === 'signal-exit') {
+  // As that package does: it leaves the signal to whoever else listens, and raises it again when it is alone.
+  const emitter = { count: 1 };
+  Object.defineProperty(globalThis, Symbol.for('signal-exit emitter'), { value: emitter });
+  const tidy = () => {
+    if (process.listenerCount('SIGTERM') !== emitter.count) return;
+    process.off('SIGTERM', tidy);
+    say('tidied up');
+    process.kill(process.pid, 'SIGTERM');
+  };
+  process.on('SIGTERM', tidy);
+}
+
+const before = listeners();
+const served = await estop.serveStdio(server);
