@@ -1,5 +1,4 @@
 /** What the commands of calls are made of, see `subjects/shapes.sh`: each with the number of its processes. */
-import { fileURLToPath } from 'node:url';
 
 export const SHAPES = {
   plain: 1,
@@ -15,10 +14,3 @@ export const SHAPES = {
 
 export type Shape = keyof typeof SHAPES;
 export const SHAPE_NAMES = Object.keys(SHAPES) as Shape[];
-
-const SCRIPT = fileURLToPath(new URL('../subjects/shapes.sh', import.meta.url));
-
-/** The arguments of `sh`. */
-export function shapeOf(shape: Shape, mark: string): string[] {
-  return [SCRIPT, shape, mark];
-}

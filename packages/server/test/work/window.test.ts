@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { cancelled, Engine } from '@estop/server/core';
-import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { randomOf } from '../support/random.ts';
 import { reportOf } from '../support/report.ts';
 import { gone, killMarked, marked, newMark, over, sleeping } from '../support/survivors.ts';
@@ -15,23 +15,25 @@ import { gone, killMarked, marked, newMark, over, sleeping } from '../support/su
 const STARTS = fileURLToPath(new URL('../subjects/starts.mjs', import.meta.url));
 const REAPER = fileURLToPath(new URL('../../sh/reaper.sh', import.meta.url));
 const SEED = Number(process.env['ESTOP_SEED'] ?? Date.now() % 1_000_000);
+const TIMES = Number(process.env['ESTOP_TIMES'] ?? 30);
 /** At once: most of the time they wait for each other's starts. */
 const LANES = 3;
 
 afterEach(killMarked);
+vi.setConfig({ testTimeout: 30_000 + TIMES * 2_000 });
 
 describe.each(['on', 'off'])('control groups %s', (CGROUPS) => {
-  test('a server that kills itself in the turn in which it started a command: nothing is left, 30 times', async () => {
-    const marks = await many(30, async (mark) => {
+  test(`a server that kills itself in the turn in which it started a command: nothing is left, ${TIMES} times`, async () => {
+    const marks = await many(TIMES, async (mark) => {
       const server = subject(CGROUPS, 'self', mark);
       expect(await once(server, 'exit')).toEqual([null, 'SIGKILL']);
     });
     await gone(...marks);
   });
 
-  test(`a server that is killed at any moment of a burst of starts: nothing is left, 30 times, seed ${SEED}`, async () => {
+  test(`a server that is killed at any moment of a burst of starts: nothing is left, ${TIMES} times, seed ${SEED}`, async () => {
     const random = randomOf(SEED);
-    const marks = await many(30, async (mark) => {
+    const marks = await many(TIMES, async (mark) => {
       const server = subject(CGROUPS, 'burst', mark);
       await once(server.stdout as NonNullable<typeof server.stdout>, 'data');
       const exit = once(server, 'exit');
