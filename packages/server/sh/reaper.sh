@@ -7,7 +7,7 @@
 # order: the control group; each group whose leader is still the one that was registered, or has ended (its number is
 # nobody else's while the group has members); and whatever has the token in its environment, with its group, round after
 # round until three in a row find none: what is being started, or was started while it was looked, shows in the next.
-# CGROUP_HOME is empty where there is none.
+# CGROUP_HOME is empty where there can be none.
 
 # Whoever asks a whole group or container to end means those that it guards, and they may take their time.
 trap '' HUP INT TERM PIPE
@@ -69,4 +69,10 @@ while [ "$round" -lt 200 ] && [ "$empty" -lt 3 ]; do
   [ -z "$found" ] || empty=0
 done
 
-[ -z "$home" ] || rmdir "$home"/* "$home" 2>/dev/null
+# What was killed takes a moment to be gone, and its control group with it.
+tries=0
+while [ -n "$home" ] && [ -d "$home" ] && [ "$tries" -lt 100 ]; do
+  find "$home" -depth -type d -exec rmdir {} \; 2>/dev/null
+  [ ! -d "$home" ] || sleep 0.05
+  tries=$((tries + 1))
+done

@@ -6,6 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 10;
@@ -53,8 +54,9 @@ export async function gone(...marks: readonly string[]): Promise<void> {
 }
 
 /** For the end of a test: what survived must not outlive it. */
-export function killMarked(): void {
+export async function killMarked(): Promise<void> {
   for (const pid of marked()) signal(pid);
+  await gone();
 }
 
 export function signal(pid: number, name: NodeJS.Signals = 'SIGKILL'): boolean {
@@ -80,6 +82,14 @@ export async function over(pid: number): Promise<void> {
     (isIt) => isIt,
     () => `${described(pid)} has ended`,
   );
+}
+
+/** Where the control groups of the server are that has started that process; `undefined` when it is in none. */
+export function cgroupHomeOf(pid: number): string | undefined {
+  const path = /^0::(.*\/estop-[^/]+)\//m.exec(read(String(pid), 'cgroup'))?.[1];
+  const mounts = read('self', 'mountinfo').split('\n');
+  const mount = mounts.find((line) => line.includes(' - cgroup2 '))?.split(' ')[4];
+  return path === undefined || mount === undefined ? undefined : join(mount, path);
 }
 
 /** Asks again until the answer is right. @throws with what should have been */
@@ -112,7 +122,7 @@ function afterName(pid: string): string[] {
   return bracket < 0 ? [] : stat.slice(bracket + 2).split(' ');
 }
 
-function read(pid: string, file: 'cmdline' | 'stat'): string {
+function read(pid: string, file: 'cgroup' | 'cmdline' | 'mountinfo' | 'stat'): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {

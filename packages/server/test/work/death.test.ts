@@ -2,10 +2,23 @@
  * A server dies, in each way there is, and takes what its calls have started with it. Looked at from outside, by the
  * marks of `survivors.ts`; with control groups and without, where it is harder.
  */
+import { existsSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type StdioPeer, startServer } from '../support/child.ts';
 import { SHAPE_NAMES, SHAPES, type Shape } from '../support/shapes.ts';
-import { gone, killMarked, marked, newMark, over, reapersOf, signal, sleeping, until } from '../support/survivors.ts';
+import {
+  cgroupHomeOf,
+  gone,
+  killMarked,
+  marked,
+  newMark,
+  over,
+  reapersOf,
+  signal,
+  sleepers,
+  sleeping,
+  until,
+} from '../support/survivors.ts';
 
 const DEATHS: Readonly<Record<string, { of(peer: StdioPeer): void; exit: object }>> = {
   'its stdin ends': { of: (peer) => peer.end(), exit: { code: 0, signal: null } },
@@ -41,10 +54,13 @@ describe.each(['on', 'off'])('control groups %s: nothing of any shape is left wh
     const server = await startServer('modern', { CGROUPS }, 'work-server.mjs');
     const marks = await startAll(server, SHAPE_NAMES);
     const [reaper] = await reapers(server);
+    const groups = cgroupHomeOf(sleepers(marks[0] as string)[0] as number);
+    if (CGROUPS === 'off') expect(groups).toBeUndefined();
     of(server);
     expect(await server.child.exited).toEqual(exit);
     await gone(...marks);
     await over(reaper as number);
+    expect(groups !== undefined && existsSync(groups)).toBe(false);
   });
 
   test('a child with `detach` lives on, and only that', async () => {

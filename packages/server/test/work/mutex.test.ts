@@ -87,7 +87,7 @@ describe.each([true, false])('control groups: %s', (cgroups) => {
     const answer = next.run(async () => entered.open(), { timeoutMs: Infinity, gate });
     await sleep(A_WHILE);
     expect(next.state).toBe('queued');
-    killMarked();
+    await killMarked();
     await soon(entered.promise, 'the next one is in');
     await answer;
     expect(marked()).toEqual([]);
@@ -102,7 +102,6 @@ describe.each([true, false])('control groups: %s', (cgroups) => {
     expect(first.call.release()).toBe(true);
     await holder(engine, gate, args(2, 'plain', newMark()), 1);
     expect(log('overlap')).toContain('overlap 2 1');
-    killMarked();
   });
 
   test('control: processes that are started past estop overlap, and that is seen', async () => {
@@ -118,7 +117,6 @@ describe.each([true, false])('control groups: %s', (cgroups) => {
     );
     await holder(engine, gate, args(2, 'plain', newMark()), 1);
     expect(log('overlap')).toContain('overlap 2 1');
-    killMarked();
   });
 });
 
@@ -136,7 +134,7 @@ function door(options: EngineOptions): Door {
   const engine = new Engine({ cleanupMs: Infinity, queueTimeoutMs: Infinity, ...options });
   onTestFinished(async () => {
     const closed = engine.close();
-    killMarked();
+    await killMarked();
     await soon(closed, 'the engine closes');
     rmSync(folder, { recursive: true });
   });
