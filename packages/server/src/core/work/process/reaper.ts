@@ -28,10 +28,11 @@ let young = 0;
 
 /**
  * What a start needs as its descriptor 3: the pipe; or nothing, where there can be no reaper. There is one from now until
- * nothing is watched any more.
+ * nothing has been watched for a second.
  */
 export function reaperPipe(): Writable | 'ignore' {
-  clearTimeout(leaving);
+  // A start may fail, and then nobody watches.
+  leaveLater();
   // It has been killed, and that was noticed by a write: its exit will be news of nobody.
   if (reaper?.stdin?.destroyed) reaper = undefined;
   reaper ??= begin();
@@ -47,9 +48,7 @@ export function watch(group: string): void {
 export function unwatch(group: string): void {
   if (!watched.delete(group)) return;
   tell(`del ${group}`);
-  if (watched.size > 0) return;
-  clearTimeout(leaving);
-  leaving = setTimeout(dismiss, LINGER_MS).unref();
+  if (watched.size === 0) leaveLater();
 }
 
 function begin(): ChildProcess {
@@ -91,7 +90,13 @@ function tell(line: string): void {
   reaper?.stdin?.write(`${line}\n`);
 }
 
+function leaveLater(): void {
+  clearTimeout(leaving);
+  leaving = setTimeout(dismiss, LINGER_MS).unref();
+}
+
 function dismiss(): void {
+  if (watched.size > 0) return;
   const ending = reaper;
   reaper = undefined;
   // Without this word it would take the end of the pipe for that of the process, and kill what is started next.
