@@ -3,9 +3,14 @@
 #   sh reaper.sh TOKEN CGROUP_HOME      stdin: the pipe that ends when the server, and each start in progress, has ended
 #
 # Reads `add PID START` and `del PID START`, where PID is also the number of the group, and `end`, when there is nothing
-# to watch any more: then it goes, and harms nothing that is started later. At the end of the pipe it kills, in this order: the control group; each group whose leader is still the one that was registered, or has ended (its
-# number is nobody else's while the group has members); and whatever has the token in its environment, with its group,
-# round after round until none is found. CGROUP_HOME is empty where there is none.
+# to watch any more: then it goes, and harms nothing that is started later. At the end of the pipe it kills, in this
+# order: the control group; each group whose leader is still the one that was registered, or has ended (its number is
+# nobody else's while the group has members); and whatever has the token in its environment, with its group, round after
+# round until three in a row find none: what is being started, or was started while it was looked, shows in the next.
+# CGROUP_HOME is empty where there can be none.
+
+# Whoever asks a whole group or container to end means those that it guards, and they may take their time.
+trap '' HUP INT TERM PIPE
 
 token=$1
 home=$2
@@ -47,7 +52,8 @@ for group in $groups; do
 done
 
 round=0
-while [ "$round" -lt 200 ]; do
+empty=0
+while [ "$round" -lt 200 ] && [ "$empty" -lt 3 ]; do
   found=
   for file in $(grep -lsF "$token." /proc/[0-9]*/environ); do
     pid=${file#/proc/}
@@ -58,8 +64,15 @@ while [ "$round" -lt 200 ]; do
     kill -s KILL "$pid" 2>/dev/null
     kill_group "$at_group"
   done
-  [ -n "$found" ] || break
   round=$((round + 1))
+  empty=$((empty + 1))
+  [ -z "$found" ] || empty=0
 done
 
-[ -z "$home" ] || rmdir "$home"/* "$home" 2>/dev/null
+# What was killed takes a moment to be gone, and its control group with it.
+tries=0
+while [ -n "$home" ] && [ -d "$home" ] && [ "$tries" -lt 100 ]; do
+  find "$home" -depth -type d -exec rmdir {} \; 2>/dev/null
+  [ ! -d "$home" ] || sleep 0.05
+  tries=$((tries + 1))
+done

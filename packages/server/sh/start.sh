@@ -13,17 +13,16 @@ if [ -n "$2" ]; then
 fi
 shift 2
 
-# A function, because its positional parameters are its own.
+# A function, because its positional parameters are its own. The reaper may just have been killed: the next one is told
+# of this by the server, and to have nobody at the other end must not be the end of the command.
 estop_register() {
-  shift 19
-  echo "add $$ $1" >&3
+  [ "$#" -lt 20 ] || shift 19
+  trap '' PIPE
+  echo "add $$ $1" 2>/dev/null >&3
+  trap - PIPE
 }
 estop_stat=
 [ -r /proc/self/stat ] && read -r estop_stat < /proc/self/stat
-if [ -n "$estop_stat" ]; then
-  # From the field behind the program's name: the 20th is the start time.
-  estop_register ${estop_stat##*) }
-else
-  echo "add $$" >&3
-fi
+# From the field behind the program's name: the 20th is the start time. Without `/proc` there is none.
+estop_register ${estop_stat##*) }
 exec "$@" 3>&-

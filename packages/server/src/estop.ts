@@ -38,7 +38,11 @@ export interface Estop {
   callTool(context: unknown, name: string, args?: unknown, options?: DeadlineOptions): Promise<unknown>;
   /** A handler for `registerTool` whose function runs in a thread, and is ended with it. See `IsolatedOptions`. */
   isolated(options: IsolatedOptions): IsolatedHandler;
-  /** Serves a factory's servers over stdio, protected, in both eras; exits the process when stdin ends. */
+  /**
+   * Serves a factory's servers over stdio, protected, in both eras; exits the process when stdin ends. At SIGTERM and
+   * SIGINT it stops every call as `shutdown`, and then the process ends by that signal, unless the program has a
+   * listener of its own for it: then that decides, and may call `stop()`.
+   */
   serveStdio(factory: ServerFactory, options?: ServeStdioOptions): Promise<StdioServer>;
   /**
    * The program's own cancel: stops every live call with this key, or waits for the next one that has it, for 300 s

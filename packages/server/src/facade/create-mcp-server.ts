@@ -57,8 +57,9 @@ export interface McpApp {
    */
   callTool(name: string, args?: unknown, options?: InProcessOptions): Promise<unknown>;
   /**
-   * Serves the tools over stdio, to clients of both eras; the process exits when stdin ends. Or over a transport of
-   * the SDK, once for each; then the process never exits by itself.
+   * Serves the tools over stdio, to clients of both eras; the process exits when stdin ends, and at SIGTERM and SIGINT
+   * ends by that signal when its calls have been stopped, unless the program listens for it itself. Or over a transport
+   * of the SDK, once for each; then the process never exits by itself.
    *
    * @throws (rejects with) an Error without `@modelcontextprotocol/server`, or after `stop()`; TypeError for no transport
    */

@@ -2,12 +2,15 @@
  * Serves a protected server over stdio, in both eras, with the official SDK's own entry.
  *
  * When stdin ends, every call is stopped, the ladder is climbed, and the process exits with 0: nothing waits for a
- * handler that does not listen. A main loop that is blocked for good notices no end of stdin; isolate such tools.
+ * handler that does not listen. At SIGTERM or SIGINT the same, the clients are answered, and the process ends by that
+ * signal; a second one ends it at once. Where the program itself listens for the signal, estop leaves it to that.
+ * A main loop that is blocked for good notices neither; isolate such tools.
  */
 import { Connection } from '../sdk/connection.ts';
 import type { ProtectContext } from '../sdk/context.ts';
 import { isProtected, protect } from '../sdk/protect.ts';
 import { type Frame, type ProtectableServer, protocolOf, type TransportShape } from '../sdk/shapes.ts';
+import { stdoutRead, stopOnSignals } from './signals.ts';
 
 export interface ServeContext {
   readonly era: 'legacy' | 'modern';
@@ -18,7 +21,7 @@ export type ServerFactory = (context: ServeContext) => ProtectableServer | Promi
 export interface ServeStdioOptions {
   /** `reject`: a client of the 2025 revisions is refused. Default `serve`. */
   readonly legacy?: 'serve' | 'reject';
-  /** Serves this transport in place of the process's stdio; then the process never exits by itself. */
+  /** Serves this transport in place of the process's stdio; then no signal is listened for, and the process never ends. */
   readonly transport?: object;
   /** Hears of errors that concern no call. */
   readonly onerror?: (error: Error) => void;
@@ -48,9 +51,15 @@ export async function serveStdio(
   const relay = new Relay(transport);
   const connection = Connection.over(transport, context.engine);
 
-  let closing = false;
+  // How the process ends is somebody else's: it was closed by its author, or a signal has come.
+  let isLeft = false;
   const closed = relay.closed.then(() => context.engine.laddersDone());
-  if (ownsProcess) void closed.then(() => closing || exit());
+  const over = async (): Promise<void> => {
+    await closed;
+    if (!isLeft) await stdoutRead();
+    if (!isLeft) process.exit(0);
+  };
+  if (ownsProcess) void over();
 
   const served = sdk.serveStdio(
     async (serving) => {
@@ -65,12 +74,18 @@ export async function serveStdio(
       ...(options.onerror && { onerror: options.onerror }),
     },
   );
+  const stop = (): Promise<void> => {
+    isLeft = true;
+    return context.engine.close();
+  };
+  const takeBack = ownsProcess ? stopOnSignals(stop) : () => {};
   return {
     closed,
     async close() {
-      closing = true;
+      isLeft = true;
       await served.close();
       await closed;
+      takeBack();
     },
   };
 }
@@ -120,9 +135,4 @@ class Relay {
   close(): Promise<void> {
     return this.#transport.close();
   }
-}
-
-/** What was answered before stdin ended has to reach the pipe first. */
-function exit(): void {
-  process.stdout.write('', () => process.exit(0));
 }

@@ -79,8 +79,12 @@ export class StdioPeer extends Peer {
   }
 }
 
-export async function startServer(era: Era, env?: Record<string, string>): Promise<StdioPeer> {
-  const peer = new StdioPeer(era, startSubject('stdio-server.mjs', env));
+export async function startServer(
+  era: Era,
+  env?: Record<string, string>,
+  name = 'stdio-server.mjs',
+): Promise<StdioPeer> {
+  const peer = new StdioPeer(era, startSubject(name, env));
   await peer.initialize();
   return peer;
 }

@@ -6,7 +6,7 @@
  * that may do that too (root, in the tree) can move itself out; nothing else can.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { COOKIE_TOKEN } from './cookie.ts';
 
@@ -21,18 +21,26 @@ export interface Cgroup {
   remove(): void;
 }
 
-/** Of all that this process starts; below it each tree has its own. `null`: there is none to be had. */
+// Found out once: what a process starts later belongs below the same group, wherever it is moved meanwhile.
 let home: string | null | undefined;
+/** Whether groups can be made at `cgroupHome()`; found out by making one, when the first is wanted. */
+let canMake: boolean | undefined;
 
-/** @returns its directory, or `undefined` where no groups can be made */
+/** Of all that this process starts; below it each tree has its own. @returns where it is, or would be */
 export function cgroupHome(): string | undefined {
-  if (home === undefined) home = process.platform === 'linux' ? (makeHome() ?? null) : null;
+  if (home === undefined) {
+    const own = process.platform === 'linux' ? ownCgroup() : undefined;
+    home = own === undefined ? null : join(own, `estop-${COOKIE_TOKEN}`);
+  }
   return home ?? undefined;
 }
 
+/** `undefined` where there is none to be had. */
 export function newCgroup(cookie: string): Cgroup | undefined {
+  if (canMake === false) return undefined;
   const parent = cgroupHome();
-  if (parent === undefined) return undefined;
+  canMake ??= parent !== undefined && makeHome(parent);
+  if (parent === undefined || !canMake) return undefined;
   const path = join(parent, cookie.slice(COOKIE_TOKEN.length + 1));
   try {
     // Another tree's end may just have taken an empty home away.
@@ -45,24 +53,21 @@ export function newCgroup(cookie: string): Cgroup | undefined {
     kill: () => attempt(() => writeFileSync(join(path, 'cgroup.kill'), '1')),
     isEmpty: () => !existsSync(path) || /^populated 0$/m.test(read(join(path, 'cgroup.events'))),
     remove() {
-      attempt(() => rmdirSync(path));
+      removeTree(path);
       attempt(() => rmdirSync(parent));
     },
   };
 }
 
-function makeHome(): string | undefined {
-  const own = ownCgroup();
-  if (own === undefined) return undefined;
-  const path = join(own, `estop-${COOKIE_TOKEN}`);
+function makeHome(path: string): boolean {
   try {
     mkdirSync(path);
   } catch {
-    return undefined;
+    return false;
   }
-  if (existsSync(join(path, 'cgroup.kill')) && canEnter(path)) return path;
+  if (existsSync(join(path, 'cgroup.kill')) && canEnter(path)) return true;
   attempt(() => rmdirSync(path));
-  return undefined;
+  return false;
 }
 
 /** To make a group is one permission, and to move a process into it another. */
@@ -80,6 +85,16 @@ function ownCgroup(): string | undefined {
   const path = /^0::(.*)$/m.exec(read('/proc/self/cgroup'))?.[1];
   if (at === undefined || path === undefined) return undefined;
   return join(at, root !== '/' && path.startsWith(root) ? path.slice(root.length) : path);
+}
+
+/** With what a server that ran in it has made below it. What a group shows beside its groups are no files to remove. */
+function removeTree(path: string): void {
+  attempt(() => {
+    for (const entry of readdirSync(path, { withFileTypes: true })) {
+      if (entry.isDirectory()) removeTree(join(path, entry.name));
+    }
+    rmdirSync(path);
+  });
 }
 
 function read(path: string): string {

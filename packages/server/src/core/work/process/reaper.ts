@@ -17,17 +17,26 @@ import { COOKIE_TOKEN, COOKIE_VARIABLE } from './cookie.ts';
 const SCRIPT = fileURLToPath(new URL('../../../../sh/reaper.sh', import.meta.url));
 /** ms that a reaper with nothing to watch stays: the next start often comes soon. */
 const LINGER_MS = 1_000;
+/** Reapers in a row that live for less than that, after which there is a pause: here none can live. */
+const MOST_YOUNG = 3;
 
 /** Groups that were started, and whose end has not been seen. */
 const watched = new Set<string>();
 let reaper: ChildProcess | undefined;
 let leaving: NodeJS.Timeout | undefined;
+let young = 0;
 
-/** The pipe that a start needs as its descriptor 3. There is a reaper from now until nothing is watched any more. */
-export function reaperPipe(): Writable {
-  clearTimeout(leaving);
+/**
+ * What a start needs as its descriptor 3: the pipe; or nothing, where there can be no reaper. There is one from now until
+ * nothing has been watched for a second.
+ */
+export function reaperPipe(): Writable | 'ignore' {
+  // A start may fail, and then nobody watches.
+  leaveLater();
+  // It has been killed, and that was noticed by a write: its exit will be news of nobody.
+  if (reaper?.stdin?.destroyed) reaper = undefined;
   reaper ??= begin();
-  return reaper.stdin as Writable;
+  return reaper.stdin ?? 'ignore';
 }
 
 /** Must follow a start at once: it has registered itself, and this keeps the reaper. */
@@ -39,9 +48,7 @@ export function watch(group: string): void {
 export function unwatch(group: string): void {
   if (!watched.delete(group)) return;
   tell(`del ${group}`);
-  if (watched.size > 0) return;
-  clearTimeout(leaving);
-  leaving = setTimeout(dismiss, LINGER_MS).unref();
+  if (watched.size === 0) leaveLater();
 }
 
 function begin(): ChildProcess {
@@ -54,27 +61,42 @@ function begin(): ChildProcess {
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   started.unref();
-  (started.stdin as unknown as { unref(): void }).unref();
+  // There is none when there are no descriptors left.
+  const stdin = started.stdin as (Writable & { unref(): void }) | undefined;
+  stdin?.unref();
   // It is gone, or could not be started: there will be another one.
-  started.stdin.on('error', () => {});
+  stdin?.on('error', () => {});
   const at = performance.now();
   started.once('error', () => gone(started, 0));
   started.once('exit', () => gone(started, performance.now() - at));
-  for (const group of watched) started.stdin.write(`add ${group}\n`);
+  for (const group of watched) stdin?.write(`add ${group}\n`);
   return started;
 }
 
-/** One that cannot live is not tried again before the next start needs it. */
+/** It was killed alone, or could not be started. */
 function gone(ended: ChildProcess, livedMs: number): void {
   if (reaper !== ended) return;
-  reaper = watched.size > 0 && livedMs > LINGER_MS ? begin() : undefined;
+  reaper = undefined;
+  young = livedMs > LINGER_MS ? 0 : young + 1;
+  if (young <= MOST_YOUNG) again();
+  else setTimeout(again, LINGER_MS).unref();
+}
+
+function again(): void {
+  if (watched.size > 0) reaper ??= begin();
 }
 
 function tell(line: string): void {
   reaper?.stdin?.write(`${line}\n`);
 }
 
+function leaveLater(): void {
+  clearTimeout(leaving);
+  leaving = setTimeout(dismiss, LINGER_MS).unref();
+}
+
 function dismiss(): void {
+  if (watched.size > 0) return;
   const ending = reaper;
   reaper = undefined;
   // Without this word it would take the end of the pipe for that of the process, and kill what is started next.

@@ -45,12 +45,14 @@ export function start(command: string, args: readonly string[], options: StartOp
     const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', ...(options.ipc ? (['ipc'] as const) : [])];
     return { child: spawn(command, args, { ...settings, stdio }), cookie, start: '', cgroup: undefined };
   }
+  // First the one who clears away what is made from here on.
+  const reaper = reaperPipe();
   const cgroup = options.cgroups === false ? undefined : newCgroup(cookie);
   const kilobytes = options.dataMb === undefined ? '' : String(Math.round(options.dataMb * 1_024));
   const child = spawn('/bin/sh', [SCRIPT, cgroup?.procs ?? '', kilobytes, command, ...args], {
     ...settings,
     detached: true,
-    stdio: ['pipe', 'pipe', 'pipe', reaperPipe(), ...(options.ipc ? (['ipc'] as const) : [])],
+    stdio: ['pipe', 'pipe', 'pipe', reaper, ...(options.ipc ? (['ipc'] as const) : [])],
   });
   return { child, cookie, start: (child.pid && startOf(child.pid)) || '', cgroup };
 }
