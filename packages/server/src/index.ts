@@ -2,15 +2,19 @@
  * `@estop/server`: makes a stop real in MCP servers on the official SDK.
  */
 export type {
+  AskOptions,
   Call,
   CallContext,
   Child,
+  Elicited,
   Exit,
+  LogLevel,
   Outcome,
   Output,
   OutputOptions,
   Progress,
   RungName,
+  Sampled,
   SpawnOptions,
   Stats,
   StopKind,

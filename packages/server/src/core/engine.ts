@@ -14,6 +14,7 @@ import { type StopReason, shutdown } from './reason.ts';
 import type { RecordedLimits } from './recorded.ts';
 import { Registry } from './registry.ts';
 import { type SlotLimits, Slots } from './slots/slots.ts';
+import { SparePool } from './work/isolated/spares.ts';
 import { nest } from './work/nested.ts';
 
 export interface EngineOptions extends SlotLimits {
@@ -62,6 +63,8 @@ export class Engine implements CallHost {
   readonly cgroups: boolean;
   readonly registry: Registry;
   readonly slots: Slots;
+  /** Threads and processes that are started ahead; they go when the engine is closed. */
+  readonly spares = new SparePool();
   readonly #janitor: Janitor;
   #queued = 0;
   #running = 0;
@@ -120,13 +123,14 @@ export class Engine implements CallHost {
   /**
    * Stops every call, refuses those that come later, and sends the janitor home. Does not wait for calls to end well.
    *
-   * @returns when the ladders are done, which is bounded; a handler that listens to nothing may still run
+   * @returns when the ladders are done and the spares have ended, which is bounded; a handler that listens to nothing
+   *   may still run
    */
   async close(reason: StopReason = shutdown()): Promise<void> {
     this.#closedWith ??= reason;
     this.#janitor.dismiss();
     for (const call of this.registry.calls()) call.stop(reason);
-    await this.laddersDone();
+    await Promise.all([this.laddersDone(), this.spares.close()]);
     this.alarms.dismiss();
   }
 

@@ -3,7 +3,8 @@
  *
  * Everything in it works taken out of it: `({ url }, { signal, throwIfStopped })`.
  */
-import type { Call, CallContext, Child, Progress, SpawnOptions, StopListener } from '../core/index.ts';
+import type { Call, CallContext, Child, LogLevel, Progress, SpawnOptions, StopListener } from '../core/index.ts';
+import type { Question } from '../sdk/client.ts';
 
 export interface ToolContext extends CallContext {
   /** The context itself, for code that was written against `extra.signal`. */
@@ -43,6 +44,10 @@ export interface NestedOptions {
 export interface ContextHost {
   /** Writes progress to the client, if there is one that asked. Never throws. */
   tell(progress: Progress): void;
+  /** Writes to the client's log, if there is one. Never throws. */
+  log(level: LogLevel, data: unknown, logger: string | undefined): void;
+  /** Asks the client's user or model. Its rejection is handled. */
+  ask(question: Question, params: object, options: object | undefined): Promise<unknown>;
   callTool(parent: Call, name: string, args: unknown, options: NestedOptions | undefined): Promise<unknown>;
 }
 
@@ -67,6 +72,11 @@ export function contextOf(call: Call, host: ContextHost): ToolContext {
       call.progressed();
       host.tell(progress);
     },
+    log(level, data, logger) {
+      if (call.state === 'running') host.log(level, data, logger);
+    },
+    elicitInput: (params, options) => host.ask('elicitInput', params, options) as never,
+    requestSampling: (params, options) => host.ask('requestSampling', params, options) as never,
     onStop: (listener) => call.onStop(listener),
     spawn: (command, args, options) => call.spawn(command, args, options),
     callTool: (name, args, options) => host.callTool(call, name, args, options),

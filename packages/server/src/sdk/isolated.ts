@@ -7,8 +7,9 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { type Progress, runInThread } from '../core/index.ts';
+import { checkCount, type Engine, runInThread, Thread } from '../core/index.ts';
 import { callOf } from './bind.ts';
+import { clientOf } from './client.ts';
 import type { ContextShape } from './shapes.ts';
 
 export interface IsolatedOptions {
@@ -17,6 +18,11 @@ export interface IsolatedOptions {
   readonly module: string | URL;
   /** The name of the exported function: `(args, context: CallContext) => result`. */
   readonly export: string;
+  /**
+   * Threads that are kept started ahead, with the module imported, so that a call need not wait for that; default 0.
+   * Each takes one call. For one module the largest number counts.
+   */
+  readonly spares?: number | undefined;
 }
 
 /**
@@ -29,7 +35,7 @@ export type IsolatedHandler = (...args: unknown[]) => Promise<never>;
  * @returns a handler for `registerTool`; it rejects when its server is not protected
  * @throws TypeError at once when the module is named in a way that cannot be found, or is no file that exists
  */
-export function isolated(options: IsolatedOptions): IsolatedHandler {
+export function isolated(options: IsolatedOptions, engine: Engine): IsolatedHandler {
   if (options?.kind !== 'thread') {
     throw new TypeError(`estop: isolated(): kind must be "thread", got ${JSON.stringify(options?.kind)}`);
   }
@@ -37,14 +43,17 @@ export function isolated(options: IsolatedOptions): IsolatedHandler {
   if (typeof options.export !== 'string' || options.export === '') {
     throw new TypeError('estop: isolated(): export must be the name of an exported function');
   }
+  const ahead = checkCount(options.spares ?? 0, 'isolated(): spares', 0);
+  if (ahead === Infinity) throw new RangeError('estop: isolated(): spares must be a number that has an end');
+  const spares = ahead > 0 ? engine.spares.keep(module, ahead, () => new Thread(module, null)) : undefined;
   return async (...given: unknown[]) => {
     // A handler without an input schema gets the context only.
     const context = given.at(-1) as ContextShape;
     const args = given.length > 1 ? given[0] : {};
     const call = callOf(context);
     if (call === undefined) throw new Error('estop: an isolated tool needs a protected server: estop.protect(server)');
-    const onProgress = (progress: Progress): void => tell(context, progress);
-    return (await runInThread(call, { module, export: options.export, args, onProgress })) as never;
+    const fn = { module, export: options.export, args, ...clientOf(context) };
+    return (await runInThread(call, fn, spares)) as never;
   };
 }
 
@@ -69,11 +78,4 @@ function importable(module: string | URL): string {
     throw new TypeError(`estop: isolated(): there is no module at ${fileURLToPath(url)}`);
   }
   return url;
-}
-
-/** Writes progress to the client, if it asked for it. */
-export function tell(context: ContextShape, progress: Progress): void {
-  const progressToken = context.mcpReq._meta?.progressToken;
-  if (progressToken === undefined) return;
-  void context.mcpReq.notify({ method: 'notifications/progress', params: { progressToken, ...progress } });
 }
