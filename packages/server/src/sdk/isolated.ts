@@ -1,28 +1,35 @@
 /**
  * A tool's function that runs elsewhere: declared like any handler, so that the SDK still validates what goes in and out.
  *
- * The thread is ended when its call is stopped and the grace is over, and its exit is the proof that the function
- * stopped. A thread bounds time, not memory; and processes that the function started live on.
+ * The thread or the process is ended when its call is stopped and the grace is over. A thread's exit is the proof that
+ * the function stopped; it bounds time, not memory, and processes that the function started live on. A process bounds
+ * both, and those go with it.
  */
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { checkCount, type Engine, runInThread, Thread } from '../core/index.ts';
+import { checkCount, type Engine, NodeProcess, runInProcess, runInThread, show, Thread } from '../core/index.ts';
 import { callOf } from './bind.ts';
 import { clientOf } from './client.ts';
 import type { ContextShape } from './shapes.ts';
 
 export interface IsolatedOptions {
-  readonly kind: 'thread';
+  /**
+   * `thread`: quick to start, bounded in time. `process`: bounded in memory too, and what it starts by itself is ended
+   * with it; its end is proven where there are control groups, and elsewhere evident.
+   */
+  readonly kind: 'thread' | 'process';
   /** Where the function is: a `URL` (`new URL('./tool.js', import.meta.url)`), an absolute path, or a package's name. */
   readonly module: string | URL;
   /** The name of the exported function: `(args, context: CallContext) => result`. */
   readonly export: string;
   /**
-   * Threads that are kept started ahead, with the module imported, so that a call need not wait for that; default 0.
+   * How many are kept started ahead, with the module imported, so that a call need not wait for that; default 0.
    * Each takes one call. For one module the largest number counts.
    */
   readonly spares?: number | undefined;
+  /** Only of processes: MB that its JavaScript heap may have; on Linux with its Buffers 128 MB more than that. */
+  readonly memoryMb?: number | undefined;
 }
 
 /**
@@ -36,16 +43,19 @@ export type IsolatedHandler = (...args: unknown[]) => Promise<never>;
  * @throws TypeError at once when the module is named in a way that cannot be found, or is no file that exists
  */
 export function isolated(options: IsolatedOptions, engine: Engine): IsolatedHandler {
-  if (options?.kind !== 'thread') {
-    throw new TypeError(`estop: isolated(): kind must be "thread", got ${JSON.stringify(options?.kind)}`);
+  const { kind, spares: ahead = 0, memoryMb } = options ?? {};
+  if (kind !== 'thread' && kind !== 'process') {
+    throw new TypeError(`estop: isolated(): kind must be "thread" or "process", got ${show(kind)}`);
   }
   const module = importable(options.module);
   if (typeof options.export !== 'string' || options.export === '') {
     throw new TypeError('estop: isolated(): export must be the name of an exported function');
   }
-  const ahead = checkCount(options.spares ?? 0, 'isolated(): spares', 0);
-  if (ahead === Infinity) throw new RangeError('estop: isolated(): spares must be a number that has an end');
-  const spares = ahead > 0 ? engine.spares.keep(module, ahead, () => new Thread(module, null)) : undefined;
+  checkBounds(kind, ahead, memoryMb);
+  const settings = { memoryMb, cgroups: engine.cgroups };
+  const start = (): Thread | NodeProcess =>
+    kind === 'thread' ? new Thread(module, null) : new NodeProcess(module, null, settings);
+  const spares = ahead > 0 ? engine.spares.keep(`${kind} ${memoryMb ?? ''} ${module}`, ahead, start) : undefined;
   return async (...given: unknown[]) => {
     // A handler without an input schema gets the context only.
     const context = given.at(-1) as ContextShape;
@@ -53,8 +63,26 @@ export function isolated(options: IsolatedOptions, engine: Engine): IsolatedHand
     const call = callOf(context);
     if (call === undefined) throw new Error('estop: an isolated tool needs a protected server: estop.protect(server)');
     const fn = { module, export: options.export, args, ...clientOf(context) };
-    return (await runInThread(call, fn, spares)) as never;
+    const running = kind === 'thread' ? runInThread(call, fn, spares) : runInProcess(call, fn, settings, spares);
+    return (await running) as never;
   };
+}
+
+/** Less, and Node does not start. */
+const LEAST_MEMORY_MB = 16;
+
+function checkBounds(kind: IsolatedOptions['kind'], spares: number, memoryMb: number | undefined): void {
+  checkCount(spares, 'isolated(): spares', 0);
+  if (spares === Infinity) throw new RangeError('estop: isolated(): spares must be finite: each is started at once');
+  if (memoryMb === undefined) return;
+  if (kind === 'thread') {
+    throw new TypeError(
+      'estop: isolated(): memoryMb is for kind "process": threads share the memory of one process, and do not bound it',
+    );
+  }
+  checkCount(memoryMb, 'isolated(): memoryMb', LEAST_MEMORY_MB);
+  if (memoryMb === Infinity)
+    throw new RangeError('estop: isolated(): memoryMb must be finite; leave it out for no limit');
 }
 
 /** What `import()` in another thread takes. A relative path would be relative to estop, which nobody means. */

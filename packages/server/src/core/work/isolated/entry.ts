@@ -17,6 +17,8 @@ export interface EntryPort {
   post(message: FromIsolated): void;
   /** 0, or 1 + the place in `STOP_KINDS` of the stop of the call: known before any message is read. */
   raised(): number;
+  /** A better error for one that was thrown, where there is one. Default: none is. */
+  explain?(error: unknown): unknown;
 }
 
 /** @returns takes each message that comes; the first `run` counts */
@@ -64,7 +66,7 @@ class Entry {
   async #answer(run: RunMessage): Promise<void> {
     const message = await this.#call(run).then(
       (value): FromIsolated => ({ type: 'returned', value }),
-      (error: unknown): FromIsolated => ({ type: 'threw', error: takeApart(error) }),
+      (error: unknown): FromIsolated => ({ type: 'threw', error: takeApart(this.#explain(error)) }),
     );
     await printed();
     try {
@@ -74,6 +76,10 @@ class Entry {
       const text = `estop: what ${run.what} returned cannot leave its ${this.#port.place}: ${(error as Error).message}`;
       this.#port.post({ type: 'threw', error: takeApart(new TypeError(text)) });
     }
+  }
+
+  #explain(error: unknown): unknown {
+    return this.#port.explain === undefined ? error : this.#port.explain(error);
   }
 
   async #call(run: RunMessage): Promise<unknown> {

@@ -19,6 +19,11 @@ export interface ThreadStart {
   readonly stopFlag: SharedArrayBuffer;
 }
 
+/** Where a process has its stop flag: a file whose first byte, when there is one, is what a thread's Int32 is. */
+export const FLAG_DESCRIPTOR = 5;
+/** In the environment of a process that has one. */
+export const FLAG_VARIABLE = 'ESTOP_STOP_FLAG';
+
 export const STOP_KINDS: readonly StopKind[] = [
   'cancelled',
   'deadline',
