@@ -44,6 +44,7 @@ export type { Gate, Place, SlotLimits, Slots, SlotUser } from './slots/slots.ts'
 export type { StopListener } from './stop.ts';
 export { NodeProcess, type ProcessOptions, runInProcess } from './work/isolated/process.ts';
 export type { IsolatedFunction } from './work/isolated/run.ts';
+export type { Spares } from './work/isolated/spares.ts';
 export type { Output, OutputOptions } from './work/process/output.ts';
 export type { Child, Exit, SpawnOptions } from './work/process/spawn.ts';
 export { runInThread, Thread, type ThreadOptions, thread } from './work/thread.ts';
