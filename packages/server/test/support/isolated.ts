@@ -46,7 +46,7 @@ interface Extras {
   readonly spares?: Spares | undefined;
 }
 
-export interface IsolatedRun {
+interface IsolatedRun {
   readonly call: Call;
   /** The caller's answer. */
   readonly answered: Promise<Answer>;
