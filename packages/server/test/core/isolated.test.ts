@@ -1,5 +1,4 @@
 /** A function that runs for a call in a thread or in a process of its own: what crosses, and what ends it. */
-import { readFileSync } from 'node:fs';
 import { type Call, cancelled, disconnected } from '@estop/server/core';
 import { describe, expect, test } from 'vitest';
 import { startSubject } from '../support/child.ts';
@@ -15,6 +14,7 @@ import {
   TOOLS,
 } from '../support/isolated.ts';
 import { processEvents } from '../support/process-events.ts';
+import { isAlive } from '../support/real.ts';
 import { type Answer, answerOf, GRACE_MS } from '../support/rig.ts';
 import { latch, soon, turns } from '../support/waiting.ts';
 
@@ -490,12 +490,3 @@ describe('a process', () => {
     expect(value).toEqual(['ESTOP_WORK']);
   });
 });
-
-/** What has ended and waits for its new parent to be told is not alive. */
-function isAlive(pid: number): boolean {
-  try {
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-}

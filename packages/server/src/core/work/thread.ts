@@ -67,6 +67,7 @@ export class Thread implements Work, Body {
   readonly #worker: Worker;
   readonly #stopFlag = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   #exited = false;
+  #isPrinted = false;
 
   /**
    * @param run its function, if it is known already
@@ -80,14 +81,14 @@ export class Thread implements Work, Body {
       stderr: true,
       name: run?.what ?? module,
     });
-    this.#worker.stdout.on('data', toStderr);
-    this.#worker.stderr.on('data', toStderr);
+    if (run !== null) this.#print();
     this.#worker.on('message', (message: FromIsolated) => this.listener?.heard(message));
     this.#worker.on('messageerror', (error) => this.listener?.broke(error));
     this.#worker.on('error', (error) => this.listener?.broke(error));
     this.ended = new Promise((ended) => {
       this.#worker.once('exit', (code) => {
         this.#exited = true;
+        this.#print();
         this.listener?.gone(`exited with code ${code} before it returned`);
         ended();
       });
@@ -118,10 +119,19 @@ export class Thread implements Work, Body {
 
   ref(): void {
     this.#worker.ref();
+    this.#print();
   }
 
+  /** Only right after its start: once its streams are read, it keeps this process alive whatever it is told. */
   unref(): void {
     this.#worker.unref();
+  }
+
+  #print(): void {
+    if (this.#isPrinted) return;
+    this.#isPrinted = true;
+    this.#worker.stdout.on('data', toStderr);
+    this.#worker.stderr.on('data', toStderr);
   }
 }
 
