@@ -9,6 +9,7 @@ import type { CallHost, CallInit } from './call-options.ts';
 import { checkFlag, checkMs } from './checks.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { cleanUp, Janitor } from './janitor.ts';
+import { within } from './ladder/rung.ts';
 import type { CallState } from './outcome.ts';
 import { type StopReason, shutdown } from './reason.ts';
 import type { RecordedLimits } from './recorded.ts';
@@ -54,6 +55,8 @@ export interface Stats {
 const DEFAULT_GRACE_MS = 2_000;
 const DEFAULT_TERM_MS = 1_000;
 const DEFAULT_CLEANUP_MS = 60_000;
+/** ms that spares may take to end when the engine closes: one may be importing by native code that does not return. */
+const SPARES_END_MS = 1_000;
 
 export class Engine implements CallHost {
   readonly clock: Clock;
@@ -130,7 +133,7 @@ export class Engine implements CallHost {
     this.#closedWith ??= reason;
     this.#janitor.dismiss();
     for (const call of this.registry.calls()) call.stop(reason);
-    await Promise.all([this.laddersDone(), this.spares.close()]);
+    await Promise.all([this.laddersDone(), within(this.clock, SPARES_END_MS, this.spares.close())]);
     this.alarms.dismiss();
   }
 
