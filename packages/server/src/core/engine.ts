@@ -133,7 +133,9 @@ export class Engine implements CallHost {
     this.#closedWith ??= reason;
     this.#janitor.dismiss();
     for (const call of this.registry.calls()) call.stop(reason);
-    await Promise.all([this.laddersDone(), within(this.clock, SPARES_END_MS, this.spares.close())]);
+    const sparesGone = this.spares.close();
+    const spares = this.spares.isEmpty ? undefined : within(this.clock, SPARES_END_MS, sparesGone);
+    await Promise.all([this.laddersDone(), spares]);
     this.alarms.dismiss();
   }
 

@@ -120,6 +120,11 @@ export class SparePool {
     return spares;
   }
 
+  /** Whether nobody has ever asked for any. */
+  get isEmpty(): boolean {
+    return this.#spares.size === 0;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#spares.values()].map((spares) => spares.close()));
