@@ -8,6 +8,7 @@ export type {
   Child,
   Elicited,
   Exit,
+  IsolatedContext,
   LogLevel,
   Outcome,
   Output,

@@ -29,6 +29,15 @@ export interface CallContext {
   readonly extra: CallContext;
 }
 
+/** In a thread or in a process: also what a round of a call brings, whose rounds before had an `inputRequired` result. */
+export interface IsolatedContext extends CallContext {
+  readonly extra: IsolatedContext;
+  /** What the client has answered, as it came: nobody has checked it. Absent in the first round. */
+  readonly inputResponses?: Readonly<Record<string, unknown>>;
+  /** What the round before has sent along: as the server has verified it, or else the client's word. */
+  readonly requestState?: unknown;
+}
+
 /** As `notifications/progress` has it: `progress` grows, `total` may be unknown. */
 export interface Progress {
   readonly progress: number;

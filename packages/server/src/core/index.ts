@@ -19,7 +19,7 @@ export { checkCount, show } from './checks.ts';
 export { cleanText } from './clean.ts';
 export { clientAddress, type TrustedProxies, trustedProxies } from './client-address.ts';
 export { type Clock, systemClock, type TimerHandle } from './clock.ts';
-export type { AskOptions, CallContext, Elicited, LogLevel, Progress, Sampled } from './context.ts';
+export type { AskOptions, CallContext, Elicited, IsolatedContext, LogLevel, Progress, Sampled } from './context.ts';
 export { CEILING_FACTOR, checkTimeout, firstGiven, TIMEOUT_VARIABLE, timeoutFromEnvironment } from './deadline.ts';
 export { Engine, type EngineOptions, type Stats } from './engine.ts';
 export type { CallState, HandlerFact, Outcome, RungName, WorkFact } from './outcome.ts';

@@ -11,8 +11,9 @@ const QUESTIONS = ['elicitInput', 'requestSampling'] as const;
 export type Question = (typeof QUESTIONS)[number];
 
 /** For a function that runs elsewhere. */
-export function clientOf(context: ContextShape): Pick<IsolatedFunction, 'onProgress' | 'onTold' | 'onAsk'> {
+export function clientOf(context: ContextShape): Pick<IsolatedFunction, 'given' | 'onProgress' | 'onTold' | 'onAsk'> {
   return {
+    given: roundOf(context),
     onProgress: (progress) => tell(context, progress),
     onTold(what, args) {
       if (what === 'log') log(context, args);
@@ -22,6 +23,15 @@ export function clientOf(context: ContextShape): Pick<IsolatedFunction, 'onProgr
       if (question === undefined) throw new TypeError(`estop: nobody answers ${what}()`);
       return askClient(context, question, params, { ...(options as object), signal });
     },
+  };
+}
+
+/** What this round of the call brings, see `IsolatedContext`. */
+function roundOf({ mcpReq: { inputResponses, requestState } }: ContextShape): object {
+  const state: unknown = typeof requestState === 'function' ? requestState() : undefined;
+  return {
+    ...(inputResponses !== undefined && { inputResponses }),
+    ...(state !== undefined && { requestState: state }),
   };
 }
 

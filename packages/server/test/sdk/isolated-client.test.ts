@@ -4,7 +4,8 @@ import { Client } from '@modelcontextprotocol/client';
 import { InMemoryTransport, McpServer } from '@modelcontextprotocol/server';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import { serveProtected } from '../support/peer.ts';
+import { versionOf } from '../facade/app.ts';
+import { ERAS, serveProtected } from '../support/peer.ts';
 import { processEvents } from '../support/process-events.ts';
 import { aborted } from '../support/protected.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -127,6 +128,24 @@ describe.each(['thread', 'process'] as const)('a function in a %s', (kind) => {
     while (estop.stats().inFlight > 0) await turns();
   });
 
+  test.each(ERAS)('is called again for each round of questions, in the %s era', async (era) => {
+    const estop = createEstop();
+    const [ours, theirs] = InMemoryTransport.createLinkedPair();
+    const serving = await estop.serveStdio(() => serverOf(estop), { transport: theirs });
+    const capabilities = { elicitation: { form: {} } };
+    const client = new Client({ name: 'client', version: '1' }, { capabilities, ...versionOf(era) });
+    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { color: 'red' } }));
+    await client.connect(ours as never);
+    onTestFinished(async () => {
+      await client.close();
+      await serving.close();
+    });
+    const { content } = await client.callTool({ name: 'rounds', arguments: {} });
+    const answers = JSON.stringify({ color: { action: 'accept', content: { color: 'red' } } });
+    expect(content).toEqual([{ type: 'text', text: `after 2 rounds: ${answers}` }]);
+    while (estop.stats().inFlight > 0) await turns();
+  });
+
   interface Connected {
     readonly client: Client;
     readonly estop: Estop;
@@ -181,7 +200,7 @@ describe.each(['thread', 'process'] as const)('a function in a %s', (kind) => {
   function serverOf(estop: Estop): McpServer {
     const server = new McpServer({ name: 'asks', version: '1' }, { capabilities: { logging: {} } });
     const inputSchema = z.looseObject({});
-    for (const name of ['asks', 'asksAndWaits', 'logs', 'spins']) {
+    for (const name of ['asks', 'asksAndWaits', 'rounds', 'logs', 'spins']) {
       server.registerTool(name, { inputSchema }, estop.isolated({ kind, module, export: name }));
     }
     server.registerTool('here', { inputSchema }, async (_args, { mcpReq }) => {

@@ -1,4 +1,6 @@
 /** Functions of isolated tools: they return what a handler returns. */
+import { inputRequired } from '@modelcontextprotocol/server';
+
 const text = (text) => ({ content: [{ type: 'text', text }] });
 
 export function greet(args) {
@@ -50,6 +52,15 @@ export async function asksAndWaits({ params }, context) {
     context.log('info', 'after the stop');
     context.progress({ progress: 1 });
   }
+}
+
+export function rounds(_args, { requestState, inputResponses }) {
+  if (requestState === '2') return text(`after 2 rounds: ${JSON.stringify(inputResponses)}`);
+  const requestedSchema = { type: 'object', properties: { color: { type: 'string' } } };
+  return inputRequired({
+    inputRequests: { color: inputRequired.elicit({ message: 'Which color?', requestedSchema }) },
+    requestState: String(Number(requestState ?? 0) + 1),
+  });
 }
 
 export function logs(_args, context) {

@@ -3,7 +3,7 @@
  *
  * An exception outside the function's own promise ends the thread or the process, and with it this call alone.
  */
-import type { CallContext, Progress } from '../../context.ts';
+import type { IsolatedContext, Progress } from '../../context.ts';
 import { StopReason } from '../../reason.ts';
 import { createController } from '../../signal.ts';
 import { putTogether, takeApart } from '../crossing.ts';
@@ -88,7 +88,7 @@ class Entry {
       throw new TypeError(`estop: ${run.what}: ${this.#module} exports no function "${run.export}"`);
     }
     this.#look();
-    return fn(run.args, this.#context());
+    return fn(run.args, this.#context(run.given));
   }
 
   /** The flag outruns the message; where it is seen first, the kind is all that is known. */
@@ -108,9 +108,10 @@ class Entry {
     this.#controller.abort(why);
   }
 
-  #context(): CallContext {
+  #context(given: object): IsolatedContext {
     const [look, controller, questions] = [() => this.#look(), this.#controller, this.#questions];
-    const context: CallContext = {
+    const context: IsolatedContext = {
+      ...given,
       signal: controller.signal,
       get isCancelled() {
         return look() !== undefined;

@@ -38,6 +38,8 @@ export interface RunMessage {
   readonly type: 'run';
   readonly export: string;
   readonly args: unknown;
+  /** Members of its context, as the call's side has them; core gives them no meaning. */
+  readonly given: object;
   /** Names the call in errors: `tool "scrape"`. */
   readonly what: string;
   readonly deadlineAt: DeadlineAt;

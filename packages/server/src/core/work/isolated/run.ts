@@ -16,6 +16,8 @@ export interface IsolatedFunction {
   readonly export: string;
   /** Must be cloneable (HTML's structured clone). */
   readonly args: unknown;
+  /** Members of its context beside those of a `CallContext`; cloneable too. Default: none. */
+  readonly given?: object | undefined;
   readonly onProgress: (progress: Progress) => void;
   /** Hears what the function tells beside its progress: `log`, and its arguments. Must not throw. Default: nobody. */
   readonly onTold?: ((what: string, args: readonly unknown[]) => void) | undefined;
@@ -39,8 +41,8 @@ export function runIn(call: Call, fn: IsolatedFunction, start: (run: RunMessage)
     return Promise.reject(new Error(`estop: ${call.what} is not running, so no function can be started for it`));
   }
   return new Promise((resolve, reject) => {
-    const { export: name, args } = fn;
-    const body = start({ type: 'run', export: name, args, what: call.what, deadlineAt: deadlineOf(call) });
+    const { export: name, args, given = {} } = fn;
+    const body = start({ type: 'run', export: name, args, given, what: call.what, deadlineAt: deadlineOf(call) });
     body.listener = new Run(call, fn, body, resolve, reject);
     call.adopt(body.work);
   });
