@@ -97,8 +97,9 @@ describe.each(KINDS)('spares: a %s that is started ahead', (kind) => {
     await ready(2);
     void run('add', { a: 1, b: 2 });
     await engine.close();
-    expect(started.map(({ work }) => work.fact)).not.toContain('unknown');
     const count = started.length;
+    // Its wait is bounded; their end is not, on a busy machine.
+    for (const { work } of started) await soon(work.ended, 'it ends');
     spares.keep(5);
     expect(engine.spares.keep('another', 1, () => start(kind, TOOLS))).toBeDefined();
     expect(started).toHaveLength(count);
