@@ -5,10 +5,16 @@
  * the function stopped; it bounds time, not memory, and processes that the function started live on. A process bounds
  * both, and those go with it.
  */
-import { existsSync } from 'node:fs';
-import { isAbsolute } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { checkCount, type Engine, NodeProcess, runInProcess, runInThread, show, Thread } from '../core/index.ts';
+import {
+  checkCount,
+  type Engine,
+  importable,
+  NodeProcess,
+  runInProcess,
+  runInThread,
+  show,
+  Thread,
+} from '../core/index.ts';
 import { callOf } from './bind.ts';
 import { clientOf } from './client.ts';
 import type { ContextShape } from './shapes.ts';
@@ -47,7 +53,7 @@ export function isolated(options: IsolatedOptions, engine: Engine): IsolatedHand
   if (kind !== 'thread' && kind !== 'process') {
     throw new TypeError(`estop: isolated(): kind must be "thread" or "process", got ${show(kind)}`);
   }
-  const module = importable(options.module);
+  const module = importable(options.module, 'isolated()');
   if (typeof options.export !== 'string' || options.export === '') {
     throw new TypeError('estop: isolated(): export must be the name of an exported function');
   }
@@ -83,27 +89,4 @@ function checkBounds(kind: IsolatedOptions['kind'], spares: number, memoryMb: nu
   checkCount(memoryMb, 'isolated(): memoryMb', LEAST_MEMORY_MB);
   if (memoryMb === Infinity)
     throw new RangeError('estop: isolated(): memoryMb must be finite; leave it out for no limit');
-}
-
-/** What `import()` in another thread takes. A relative path would be relative to estop, which nobody means. */
-function importable(module: string | URL): string {
-  const text = String(module);
-  const url =
-    module instanceof URL || /^[a-z][a-z+.-]+:/i.test(text)
-      ? text
-      : isAbsolute(text)
-        ? pathToFileURL(text).href
-        : undefined;
-  if (url === undefined) {
-    if (text.startsWith('.') || text === '') {
-      throw new TypeError(
-        `estop: isolated(): module ${JSON.stringify(text)} is relative; write new URL(${JSON.stringify(text)}, import.meta.url)`,
-      );
-    }
-    return text;
-  }
-  if (url.startsWith('file:') && !existsSync(fileURLToPath(url))) {
-    throw new TypeError(`estop: isolated(): there is no module at ${fileURLToPath(url)}`);
-  }
-  return url;
 }

@@ -11,6 +11,7 @@ import type { Progress } from '../context.ts';
 import type { WorkFact } from '../outcome.ts';
 import type { StopReason } from '../reason.ts';
 import type { Body, BodyListener } from './isolated/body.ts';
+import { importable } from './isolated/module.ts';
 import {
   type FromIsolated,
   type RunMessage,
@@ -33,9 +34,10 @@ export interface ThreadOptions {
 /**
  * Runs a function in a thread that belongs to `call` and ends with it: what `Call.thread` does.
  *
- * @param module what `import()` takes: a URL or a package's name
+ * @param module a `URL`, an absolute path, or a package's name
  * @param data what the function gets; must be cloneable
- * @returns what the function returned; rejects as `runInThread` does
+ * @returns what the function returned; rejects as `runInThread` does, and with a TypeError for a
+ *   module that is not there. Need not be awaited: its rejection is handled.
  */
 export function thread(
   call: Call,
@@ -43,7 +45,14 @@ export function thread(
   data: unknown,
   { export: name = 'default', onProgress = () => {} }: ThreadOptions = {},
 ): Promise<unknown> {
-  return runInThread(call, { module: String(module), export: name, args: data, onProgress });
+  const running = start();
+  running.catch(() => {});
+  return running;
+
+  async function start(): Promise<unknown> {
+    const found = importable(module, `${call.what}: thread()`);
+    return runInThread(call, { module: found, export: name, args: data, onProgress });
+  }
 }
 
 /**
