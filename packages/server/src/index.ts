@@ -19,6 +19,7 @@ export type {
   SpawnOptions,
   Stats,
   StopKind,
+  ThreadOptions,
 } from './core/index.ts';
 export { REQUEST_CANCELLED, REQUEST_CANCELLED_TEXT, StopReason } from './core/index.ts';
 export { createEstop, type Estop, type EstopOptions } from './estop.ts';

@@ -48,5 +48,5 @@ export type { IsolatedFunction } from './work/isolated/run.ts';
 export type { Spares } from './work/isolated/spares.ts';
 export type { Output, OutputOptions } from './work/process/output.ts';
 export type { Child, Exit, SpawnOptions } from './work/process/spawn.ts';
-export { runInThread, Thread, type ThreadOptions, thread } from './work/thread.ts';
+export { runInThread, Thread, type ThreadOptions } from './work/thread.ts';
 export type { Work } from './work/work.ts';

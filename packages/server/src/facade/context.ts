@@ -3,7 +3,16 @@
  *
  * Everything in it works taken out of it: `({ url }, { signal, throwIfStopped })`.
  */
-import type { Call, CallContext, Child, LogLevel, Progress, SpawnOptions, StopListener } from '../core/index.ts';
+import type {
+  Call,
+  CallContext,
+  Child,
+  LogLevel,
+  Progress,
+  SpawnOptions,
+  StopListener,
+  ThreadOptions,
+} from '../core/index.ts';
 import type { Question } from '../sdk/client.ts';
 
 export interface ToolContext extends CallContext {
@@ -25,6 +34,15 @@ export interface ToolContext extends CallContext {
    * @throws the `StopReason` after a stop; TypeError, or an Error with a `code`, for a command that cannot be started
    */
   spawn(command: string, args?: readonly string[], options?: SpawnOptions): Child;
+  /**
+   * Runs a function in a thread that belongs to this call: however the call ends, it is ended with it. The function gets
+   * `data` and a `CallContext`, in which there is no client to ask and no log. Need not be awaited.
+   *
+   * @param module a `URL` (`new URL('./work.js', import.meta.url)`), an absolute path, or a package's name
+   * @param data must be cloneable, and so must what the function returns
+   * @returns what the function returned; rejects with what it threw, or with the `StopReason`
+   */
+  thread(module: string | URL, data?: unknown, options?: ThreadOptions): Promise<unknown>;
   /**
    * Calls another tool of this server. The nested call ends with its caller: it is stopped with the same reason, and
    * none outlives the handler that made it. It runs on its caller's places in the limits, and may enter a mutex that
@@ -79,6 +97,7 @@ export function contextOf(call: Call, host: ContextHost): ToolContext {
     requestSampling: (params, options) => host.ask('requestSampling', params, options) as never,
     onStop: (listener) => call.onStop(listener),
     spawn: (command, args, options) => call.spawn(command, args, options),
+    thread: (module, data, options) => call.thread(module, data, options),
     callTool: (name, args, options) => host.callTool(call, name, args, options),
   };
   return context;

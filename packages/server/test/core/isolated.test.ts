@@ -1,5 +1,5 @@
 /** A function that runs for a call in a thread or in a process of its own: what crosses, and what ends it. */
-import { type Call, cancelled, disconnected } from '@estop/server/core';
+import { type Call, cancelled, disconnected, type Progress } from '@estop/server/core';
 import { describe, expect, test } from 'vitest';
 import { startSubject } from '../support/child.ts';
 import {
@@ -15,7 +15,7 @@ import {
 } from '../support/isolated.ts';
 import { processEvents } from '../support/process-events.ts';
 import { isAlive } from '../support/real.ts';
-import { type Answer, answerOf, GRACE_MS } from '../support/rig.ts';
+import { type Answer, answerOf, GRACE_MS, type Rig, rig } from '../support/rig.ts';
 import { latch, soon, turns } from '../support/waiting.ts';
 
 describe.each(KINDS)('in a %s', (kind) => {
@@ -438,6 +438,52 @@ describe.each(KINDS)('in a %s', (kind) => {
       await turns();
       expect(events.unhandled).toEqual([]);
     });
+  });
+});
+
+describe('call.thread', () => {
+  const ran = (handler: (call: Call) => unknown, { arrive }: Rig = rig()): Promise<unknown> => {
+    const call = arrive();
+    return call.run(() => handler(call), { timeoutMs: Infinity });
+  };
+
+  test('runs the default export, or the one that is named, and hears its progress', async () => {
+    const progress: Progress[] = [];
+    const onProgress = (told: Progress): void => void progress.push(told);
+    expect(await ran((call) => call.thread(new URL(TOOLS), { n: 1 }))).toEqual({ default: { n: 1 } });
+    expect(await ran((call) => call.thread(TOOLS, { to: 2 }, { export: 'count', onProgress }))).toBe(2);
+    expect(progress.map(({ progress }) => progress)).toEqual([1, 2]);
+  });
+
+  test('gives a function that has nobody to ask, and no log', async () => {
+    const { message } = (await ran((call) => call.thread(TOOLS, {}, { export: 'asks' }))) as Error;
+    expect(message).toBe('estop: tool "scrape": elicitInput(): there is no client to ask');
+    expect(await ran((call) => call.thread(TOOLS, {}, { export: 'logs' }))).toBe('logged');
+  });
+
+  test('rejects for a module that cannot be found, naming the call', async () => {
+    await expect(ran((call) => call.thread('./tools.js'))).rejects.toThrow(
+      'estop: tool "scrape": thread(): module "./tools.js" is relative; write new URL("./tools.js", import.meta.url)',
+    );
+    await expect(ran((call) => call.thread('/no/such/module.js'))).rejects.toThrow('there is no module at');
+    await expect(ran((call) => call.thread(7 as never))).rejects.toThrow('got 7');
+  });
+
+  test('that nobody waits for is no unhandled rejection', async () => {
+    const events = processEvents();
+    await ran((call) => {
+      void call.thread(TOOLS, { how: 'an error' }, { export: 'fail' });
+      void call.thread('./tools.js');
+    });
+    await turns();
+    expect(events.unhandled).toEqual([]);
+  });
+
+  test('is ended when the call has ended well without it', async () => {
+    const rigged = rig();
+    await ran((call) => void call.thread(TOOLS, {}, { export: 'spin' }), rigged);
+    while (rigged.engine.stats().inFlight > 0) await turns();
+    expect(rigged.left[0]?.outcome()).toMatchObject({ state: 'completed', work: 'ended' });
   });
 });
 

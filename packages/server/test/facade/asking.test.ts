@@ -1,4 +1,4 @@
-/** What a façade's handler says to its client and asks it, beside progress. */
+/** What a façade's handler says to its client and asks it, beside progress; and what it has a thread do. */
 import type { ToolContext } from '@estop/server';
 import { Client } from '@modelcontextprotocol/client';
 import { InMemoryTransport } from '@modelcontextprotocol/server';
@@ -74,6 +74,14 @@ test('called in process has nobody to ask, and no log: the one rejects, the othe
   await expect(app.callTool('asks')).rejects.toThrow(
     'estop: requestSampling(): a call in process has no client to ask',
   );
+});
+
+test('has a part of its work done in a thread, taken out of its context', async () => {
+  const { app } = appOn();
+  const module = new URL('../subjects/isolated-functions.mjs', import.meta.url);
+  app.tool({ name: 'adds', handler: (args, { thread }) => thread(module, args, { export: 'add' }) });
+  expect(await app.callTool('adds', { a: 1, b: 2 })).toBe(3);
+  while (app.stats().inFlight > 0) await turns();
 });
 
 /** A client of the legacy era that can be asked, of an app with that tool. */

@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+export default (data) => ({ default: data });
+
 export function add({ a, b }) {
   return a + b;
 }
