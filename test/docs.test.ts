@@ -63,6 +63,7 @@ test('a block that does not compile is found, and named by its place', () => {
 
 /** Where the numbers of the table are in the sources of the engine: a pattern's group is the number. */
 const DEFAULTS: Readonly<Record<string, readonly [file: string, ...patterns: RegExp[]]>> = {
+  spares: ['sdk/isolated.ts', /spares: ahead = ([\d_]+)/],
   toolTimeoutMs: ['facade/create-mcp-server.ts', /DEFAULT_TIMEOUT_MS = ([\d_]+)/],
   maxTotalTimeoutMs: ['core/deadline.ts', /CEILING_FACTOR = ([\d_]+)/],
   graceMs: ['core/engine.ts', /DEFAULT_GRACE_MS = ([\d_]+)/],

@@ -10,6 +10,8 @@ if [ -n "$1" ]; then
 fi
 if [ -n "$2" ]; then
   ulimit -d "$2" || exit 126
+  # What goes over its limit goes down in a way that would leave an image of it.
+  ulimit -c 0
 fi
 shift 2
 

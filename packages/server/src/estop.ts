@@ -82,7 +82,7 @@ export function createEstop(options: EstopOptions = {}): Estop {
       return call;
     },
     callTool: (handlerContext, name, args, callOptions = {}) => callTool(handlerContext, name, args, callOptions),
-    isolated,
+    isolated: (isolatedOptions) => isolated(isolatedOptions, engine),
     serveStdio: (factory, serveOptions = {}) => serveStdio(factory, serveOptions, context),
     cancel: (scope, requestId, why) => engine.registry.record(scope, requestId, cancelled('library', why)),
     release: (call) => call.release(),

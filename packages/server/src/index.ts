@@ -2,18 +2,24 @@
  * `@estop/server`: makes a stop real in MCP servers on the official SDK.
  */
 export type {
+  AskOptions,
   Call,
   CallContext,
   Child,
+  Elicited,
   Exit,
+  IsolatedContext,
+  LogLevel,
   Outcome,
   Output,
   OutputOptions,
   Progress,
   RungName,
+  Sampled,
   SpawnOptions,
   Stats,
   StopKind,
+  ThreadOptions,
 } from './core/index.ts';
 export { REQUEST_CANCELLED, REQUEST_CANCELLED_TEXT, StopReason } from './core/index.ts';
 export { createEstop, type Estop, type EstopOptions } from './estop.ts';

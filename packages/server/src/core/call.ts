@@ -21,6 +21,7 @@ import { createController } from './signal.ts';
 import type { Gate, Place, SlotUser } from './slots/slots.ts';
 import { Stop, type StopListener } from './stop.ts';
 import { type Child, type SpawnOptions, spawn } from './work/process/spawn.ts';
+import { type ThreadOptions, thread } from './work/thread.ts';
 import type { Work } from './work/work.ts';
 import { Workload } from './work/workload.ts';
 
@@ -264,6 +265,11 @@ export class Call implements Climber, SlotUser, Timed {
   /** A command that belongs to this call, and ends with it, with all that it starts: see `spawn`. */
   spawn(command: string, args: readonly string[] = [], options: SpawnOptions = {}): Child {
     return spawn(this, command, args, options, this._host.cgroups);
+  }
+
+  /** A function in a thread that belongs to this call, and ends with it: see `thread` in `work/thread.ts`. */
+  thread(module: string | URL, data?: unknown, options?: ThreadOptions): Promise<unknown> {
+    return thread(this, module, data, options);
   }
 
   /** Work that belongs to this call, and ends with it however it ends. */

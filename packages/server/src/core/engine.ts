@@ -9,11 +9,13 @@ import type { CallHost, CallInit } from './call-options.ts';
 import { checkFlag, checkMs } from './checks.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { cleanUp, Janitor } from './janitor.ts';
+import { within } from './ladder/rung.ts';
 import type { CallState } from './outcome.ts';
 import { type StopReason, shutdown } from './reason.ts';
 import type { RecordedLimits } from './recorded.ts';
 import { Registry } from './registry.ts';
 import { type SlotLimits, Slots } from './slots/slots.ts';
+import { SparePool } from './work/isolated/spares.ts';
 import { nest } from './work/nested.ts';
 
 export interface EngineOptions extends SlotLimits {
@@ -53,6 +55,8 @@ export interface Stats {
 const DEFAULT_GRACE_MS = 2_000;
 const DEFAULT_TERM_MS = 1_000;
 const DEFAULT_CLEANUP_MS = 60_000;
+/** ms that spares may take to end when the engine closes: one may be importing by native code that does not return. */
+const SPARES_END_MS = 1_000;
 
 export class Engine implements CallHost {
   readonly clock: Clock;
@@ -62,6 +66,8 @@ export class Engine implements CallHost {
   readonly cgroups: boolean;
   readonly registry: Registry;
   readonly slots: Slots;
+  /** Threads and processes that are started ahead; they go when the engine is closed. */
+  readonly spares = new SparePool();
   readonly #janitor: Janitor;
   #queued = 0;
   #running = 0;
@@ -120,13 +126,16 @@ export class Engine implements CallHost {
   /**
    * Stops every call, refuses those that come later, and sends the janitor home. Does not wait for calls to end well.
    *
-   * @returns when the ladders are done, which is bounded; a handler that listens to nothing may still run
+   * @returns when the ladders are done and the spares have ended, which is bounded; a handler that listens to nothing
+   *   may still run
    */
   async close(reason: StopReason = shutdown()): Promise<void> {
     this.#closedWith ??= reason;
     this.#janitor.dismiss();
     for (const call of this.registry.calls()) call.stop(reason);
-    await this.laddersDone();
+    const sparesGone = this.spares.close();
+    const spares = this.spares.isEmpty ? undefined : within(this.clock, SPARES_END_MS, sparesGone);
+    await Promise.all([this.laddersDone(), spares]);
     this.alarms.dismiss();
   }
 

@@ -31,7 +31,7 @@ export class InProcess {
   constructor(tools: Tools, engine: Engine) {
     this.#tools = tools;
     this.#engine = engine;
-    this.#unwatched = { tell() {}, callTool: this.nested };
+    this.#unwatched = { tell() {}, log() {}, ask: nobody, callTool: this.nested };
   }
 
   async call(name: string, args: unknown, { timeoutMs, signal }: InProcessOptions): Promise<unknown> {
@@ -63,6 +63,10 @@ export class InProcess {
   async #handle(tool: Tool, call: Call, args: unknown): Promise<unknown> {
     return tool.handle(call, await validated(tool.input, args ?? {}, tool.what), this.#unwatched);
   }
+}
+
+function nobody(question: string): Promise<never> {
+  return heard(Promise.reject(new Error(`estop: ${question}(): a call in process has no client to ask`)));
 }
 
 function ruleOf({ name, rule }: Tool, timeoutMs: number | undefined) {

@@ -3,10 +3,10 @@
  *
  * The SDK is loaded when something is served, and not before.
  */
-import type { Progress } from '../core/index.ts';
 import { callOf } from '../sdk/bind.ts';
-import { tell } from '../sdk/isolated.ts';
+import { askClient, log, tell } from '../sdk/client.ts';
 import type { ContextShape, ProtectableServer } from '../sdk/shapes.ts';
+import type { ContextHost } from './context.ts';
 import type { InProcess } from './in-process.ts';
 import { resultOf, type ToolResult } from './result.ts';
 import { ANYTHING } from './schema.ts';
@@ -39,7 +39,7 @@ export async function loadSdk(): Promise<NewSdkServer> {
 
 export function sdkServer(McpServer: NewSdkServer, { name, version, instructions }: ServerInfo): SdkServer {
   // Said before any tool is there: a server that is connected can say no more of what it can do.
-  const capabilities = { tools: { listChanged: true } };
+  const capabilities = { tools: { listChanged: true }, logging: {} };
   return new McpServer({ name, version }, { capabilities, ...(instructions !== undefined && { instructions }) });
 }
 
@@ -53,7 +53,12 @@ export function register(server: SdkServer, tool: Tool, inProcess: InProcess): v
   server.registerTool(tool.name, config, async (args, context): Promise<ToolResult> => {
     const call = callOf(context);
     if (call === undefined) throw new Error(`estop: ${tool.what} was reached past protect()`);
-    const host = { tell: (progress: Progress) => tell(context, progress), callTool: inProcess.nested };
+    const host: ContextHost = {
+      tell: (progress) => tell(context, progress),
+      log: (...line) => log(context, line),
+      ask: (...question) => askClient(context, ...question),
+      callTool: inProcess.nested,
+    };
     return resultOf(await tool.handle(call, args, host), tool.what, tool.output !== undefined);
   });
 }

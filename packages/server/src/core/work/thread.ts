@@ -10,81 +10,102 @@ import type { Call } from '../call.ts';
 import type { Progress } from '../context.ts';
 import type { WorkFact } from '../outcome.ts';
 import type { StopReason } from '../reason.ts';
-import { putTogether } from './crossing.ts';
-import { type FromThread, hrtimeMs, STOP_KINDS, type StopMessage, type ThreadStart } from './thread-protocol.ts';
+import type { Body, BodyListener } from './isolated/body.ts';
+import { importable } from './isolated/module.ts';
+import {
+  type FromIsolated,
+  type RunMessage,
+  stopMessage,
+  stopNumber,
+  type ThreadStart,
+  type ToIsolated,
+} from './isolated/protocol.ts';
+import { type IsolatedFunction, runIn } from './isolated/run.ts';
+import type { Spares } from './isolated/spares.ts';
 import type { Work } from './work.ts';
 
 export interface ThreadOptions {
-  /** What `import()` takes: a URL or a package's name. */
-  readonly module: string;
-  readonly export: string;
-  /** Must be cloneable (HTML's structured clone). */
-  readonly args: unknown;
-  readonly onProgress: (progress: Progress) => void;
+  /** The name of the exported function: `(data, context: CallContext) => result`. Default: `default`. */
+  readonly export?: string | undefined;
+  /** Hears of the function's progress, in order, and before its result. Default: nobody. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-const ENTRY = new URL('./thread-entry.js', import.meta.url);
+/**
+ * Runs a function in a thread that belongs to `call` and ends with it: what `Call.thread` does.
+ *
+ * @param module a `URL`, an absolute path, or a package's name
+ * @param data what the function gets; must be cloneable
+ * @returns what the function returned; rejects as `runInThread` does, and with a TypeError for a
+ *   module that is not there. Need not be awaited: its rejection is handled.
+ */
+export function thread(
+  call: Call,
+  module: string | URL,
+  data: unknown,
+  { export: name = 'default', onProgress = () => {} }: ThreadOptions = {},
+): Promise<unknown> {
+  const running = start();
+  running.catch(() => {});
+  return running;
+
+  async function start(): Promise<unknown> {
+    const found = importable(module, `${call.what}: thread()`);
+    return runInThread(call, { module: found, export: name, args: data, onProgress });
+  }
+}
 
 /**
  * Runs the function in a thread that belongs to `call` and ends with it.
  *
+ * @param spares threads that have imported the module already; when none is left, one is started
  * @returns what the function returned; rejects with what it threw, with the stop's reason when the thread was ended
  *   for that or the call was stopped already, or with an error that says how the thread went down
  */
-export function runInThread(call: Call, options: ThreadOptions): Promise<unknown> {
-  // No thread is started after the stop or the answer: the ladder may be done, and nothing would end it.
-  if (call.reason !== undefined) return Promise.reject(call.reason);
-  if (call.state !== 'running') {
-    return Promise.reject(new Error(`estop: ${call.what} is not running, so no thread can be started for it`));
-  }
-  return new Promise((resolve, reject) => {
-    call.adopt(new Thread(call, options, resolve, reject));
-  });
+export function runInThread(call: Call, fn: IsolatedFunction, spares?: Spares): Promise<unknown> {
+  return runIn(call, fn, (run) => spares?.take(run) ?? new Thread(fn.module, run));
 }
 
-class Thread implements Work {
+const ENTRY = new URL('./isolated/thread-entry.js', import.meta.url);
+
+export class Thread implements Work, Body {
   readonly kind = 'thread';
   readonly listens = true;
   readonly ended: Promise<void>;
+  listener: BodyListener | undefined;
   readonly #worker: Worker;
   readonly #stopFlag = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   #exited = false;
+  #isPrinted = false;
 
-  constructor(call: Call, options: ThreadOptions, resolve: (value: unknown) => void, reject: (error: unknown) => void) {
-    const left = call.remaining();
+  /**
+   * @param run its function, if it is known already
+   * @throws for what cannot be cloned; then no thread is started
+   */
+  constructor(module: string, run: RunMessage | null) {
     this.#worker = new Worker(ENTRY, {
-      workerData: {
-        module: options.module,
-        export: options.export,
-        args: options.args,
-        what: call.what,
-        stopFlag: this.#stopFlag,
-        deadlineAt: left === Infinity ? null : hrtimeMs() + left,
-      } satisfies ThreadStart,
+      workerData: { module, run, stopFlag: this.#stopFlag } satisfies ThreadStart,
       // The process's stdout may be a protocol's: what a tool prints must not get in between its frames.
       stdout: true,
       stderr: true,
-      name: call.what,
+      name: run?.what ?? module,
     });
-    this.#worker.stdout.on('data', toStderr);
-    this.#worker.stderr.on('data', toStderr);
-    this.#worker.on('message', (message: FromThread) => {
-      if (message.type === 'progress') return options.onProgress(message.progress);
-      if (message.type === 'returned') resolve(message.value);
-      else reject(putTogether(message.error));
-    });
-    this.#worker.on('messageerror', reject);
-    this.#worker.on('error', reject);
+    if (run !== null) this.#print();
+    this.#worker.on('message', (message: FromIsolated) => this.listener?.heard(message));
+    this.#worker.on('messageerror', (error) => this.listener?.broke(error));
+    this.#worker.on('error', (error) => this.listener?.broke(error));
     this.ended = new Promise((ended) => {
       this.#worker.once('exit', (code) => {
         this.#exited = true;
-        // A promise settles once: this counts only when the thread went before it had an answer.
-        reject(
-          call.reason ?? new Error(`estop: the thread of ${call.what} exited with code ${code} before it returned`),
-        );
+        this.#print();
+        this.listener?.gone(`exited with code ${code} before it returned`);
         ended();
       });
     });
+  }
+
+  get work(): this {
+    return this;
   }
 
   get fact(): WorkFact {
@@ -92,19 +113,34 @@ class Thread implements Work {
   }
 
   signal(reason: StopReason): void {
-    Atomics.store(new Int32Array(this.#stopFlag), 0, STOP_KINDS.indexOf(reason.kind) + 1);
-    this.#worker.postMessage({
-      type: 'stop',
-      kind: reason.kind,
-      message: reason.message,
-      ...(reason.by && { by: reason.by }),
-      ...(reason.timeoutMs !== undefined && { timeoutMs: reason.timeoutMs }),
-    } satisfies StopMessage);
+    Atomics.store(new Int32Array(this.#stopFlag), 0, stopNumber(reason));
+    this.post(stopMessage(reason));
   }
 
   end(): undefined {
     // Its promise is not what counts: it has been seen to settle before the exit event.
     void this.#worker.terminate();
+  }
+
+  post(message: ToIsolated): void {
+    this.#worker.postMessage(message);
+  }
+
+  ref(): void {
+    this.#worker.ref();
+    this.#print();
+  }
+
+  /** Only right after its start: once its streams are read, it keeps this process alive whatever it is told. */
+  unref(): void {
+    this.#worker.unref();
+  }
+
+  #print(): void {
+    if (this.#isPrinted) return;
+    this.#isPrinted = true;
+    this.#worker.stdout.on('data', toStderr);
+    this.#worker.stderr.on('data', toStderr);
   }
 }
 

@@ -17,6 +17,8 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** An IPC channel beside the streams, as `child_process.fork` has it. */
   readonly ipc?: boolean | undefined;
+  /** A descriptor of this process that the child has as 5; only with `ipc`, and not on Windows. */
+  readonly descriptor?: number | undefined;
   /** MB of memory that it may make for itself, heap and buffers alike; the kernel refuses more. Linux only. */
   readonly dataMb?: number | undefined;
   /** Whether a control group is to be used where one can be had. Default: yes. */
@@ -49,10 +51,11 @@ export function start(command: string, args: readonly string[], options: StartOp
   const reaper = reaperPipe();
   const cgroup = options.cgroups === false ? undefined : newCgroup(cookie);
   const kilobytes = options.dataMb === undefined ? '' : String(Math.round(options.dataMb * 1_024));
+  const channels: StdioOptions = options.ipc ? ['ipc', options.descriptor ?? 'ignore'] : [];
   const child = spawn('/bin/sh', [SCRIPT, cgroup?.procs ?? '', kilobytes, command, ...args], {
     ...settings,
     detached: true,
-    stdio: ['pipe', 'pipe', 'pipe', reaper, ...(options.ipc ? (['ipc'] as const) : [])],
+    stdio: ['pipe', 'pipe', 'pipe', reaper, ...channels],
   });
   return { child, cookie, start: (child.pid && startOf(child.pid)) || '', cgroup };
 }

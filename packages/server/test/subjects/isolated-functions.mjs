@@ -1,5 +1,9 @@
-/** Functions for threads, each with one habit. What they report as progress is how a test knows where they are. */
+/** Functions for threads and processes, each with one habit. What they report as progress is how a test knows where they are. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+
+export default (data) => ({ default: data });
 
 export function add({ a, b }) {
   return a + b;
@@ -40,7 +44,7 @@ export async function awaitSignal(_args, context) {
   return { kind, by, message, timeoutMs };
 }
 
-/** A careless listener in a thread must not take the thread down before it can answer. */
+/** A careless listener must not take the thread down before it can answer. */
 export async function throwInListener(_args, context) {
   context.signal.addEventListener('abort', () => {
     throw new Error('careless');
@@ -99,6 +103,71 @@ export function print({ text }) {
   process.stdout.write(`stdout.write: ${text}\n`);
   console.error(`console.error: ${text}`);
   return 'printed';
+}
+
+export function logs(_args, context) {
+  context.log('info', { n: 1 });
+  context.log('info', () => {});
+  context.log('error', 'two', 'the-logger');
+  return 'logged';
+}
+
+const shown = ({ name, message, code, data }) => ({ name, message, ...(code && { code }), ...(data && { data }) });
+
+export function asks({ uncloneable }, context) {
+  return context.elicitInput(uncloneable ? { message: () => {} } : {}).catch(shown);
+}
+
+export async function asksTwice(_args, context) {
+  const sampled = context.requestSampling({ maxTokens: 1 }).catch(shown);
+  const elicited = await context.elicitInput({ message: 'Which?' }, { timeout: 5_000 });
+  return { elicited, error: await sampled };
+}
+
+export async function asksThroughStop(_args, context) {
+  const shown = ({ kind, by, message }) => ({ kind, by, message });
+  const first = await context.elicitInput({}).catch(shown);
+  context.log('info', 'after the stop');
+  return [first, await context.elicitInput({}).catch(shown)];
+}
+
+export async function takesBack(_args, context) {
+  const own = new AbortController();
+  const asking = context.elicitInput({}, { signal: own.signal });
+  own.abort(new Error('changed my mind'));
+  return asking.catch(shown);
+}
+
+export function asksAndReturns(_args, context) {
+  void context.elicitInput({});
+  return 'returned';
+}
+
+const FILLINGS = {
+  'a heap': () => Array.from({ length: 131_072 }, Math.random),
+  Buffers: () => Buffer.alloc(2 ** 20, 1),
+  'small Buffers': () => Array.from({ length: 256 }, () => Buffer.alloc(4_096, 1)),
+  'one large Buffer': () => Buffer.alloc(2 ** 29, 1),
+};
+
+export function fillMemory({ how, toMb = Infinity }) {
+  const kept = [];
+  while (kept.length < toMb) kept.push(FILLINGS[how]());
+  return 'filled';
+}
+
+/** One in the group of this process, and one in a session of its own; tells both by their pids. */
+export async function startChildren({ returns }, context) {
+  for (const detached of [false, true]) {
+    const child = spawn('sleep', ['1000'], { stdio: 'ignore', detached });
+    await once(child, 'spawn');
+    context.progress({ progress: child.pid, ...(detached && { message: 'started' }) });
+  }
+  return returns ? 'returned' : new Promise(() => {});
+}
+
+export function environment() {
+  return Object.keys(process.env).filter((name) => name.startsWith('ESTOP_') && !name.startsWith('ESTOP_TEST'));
 }
 
 export const notAFunction = 7;
