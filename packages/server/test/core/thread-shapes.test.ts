@@ -3,9 +3,10 @@ import { pbkdf2Sync } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Call, cancelled, Engine, type Progress, runInThread } from '@estop/server/core';
+import { type Call, type Clock, cancelled, Engine, type Progress, runInThread, systemClock } from '@estop/server/core';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { latch, soon } from '../support/waiting.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { latch, soon, turns } from '../support/waiting.ts';
 
 const SHAPES = new URL('../subjects/thread-shapes.mjs', import.meta.url).href;
 
@@ -16,8 +17,8 @@ interface Threaded {
   readonly left: Promise<void>;
 }
 
-function start(name: string, args: unknown = {}): Threaded {
-  const engine = new Engine({ graceMs: 0, cleanupMs: Infinity });
+function start(name: string, args: unknown = {}, clock: Clock = systemClock): Threaded {
+  const engine = new Engine({ graceMs: 0, cleanupMs: Infinity, clock });
   const [up, left] = [latch<string>(), latch()];
   const owner = { left: () => left.open() };
   const call = engine.begin({ scope: 'connection:1', id: 1, method: 'tools/call', name, owner });
@@ -45,11 +46,17 @@ test.each(['spin', 'badRegex', 'atomicsWait', 'microtasks'])('%s: ended, by the 
 
 describe('native code that does not return: unknown while it runs, and ended when its thread has exited', () => {
   test.runIf(process.platform === 'linux')('pbkdf2Sync', async () => {
-    const { call, up, left } = start('pbkdf2', { iterations: iterationsOf(2_500) });
+    // The ladder waits a second for an exit: on this clock no longer than it takes to say so.
+    const clock = new VirtualClock();
+    const { call, up, left } = start('pbkdf2', { iterations: iterationsOf(2_500) }, clock);
     const thread = await soon(up, 'the thread is up');
     const before = cpuTicksOf(thread);
     await expect.poll(() => cpuTicksOf(thread) - before, { timeout: 10_000 }).toBeGreaterThan(10);
     call.stop(cancelled('client'));
+    await turns();
+    clock.advance(0);
+    await turns();
+    clock.advance(1_000);
     await soon(call.ladder, 'the ladder is done');
     expect(call.outcome()).toMatchObject({ state: 'abandoned', work: 'unknown' });
     await soon(left, 'the call leaves');
@@ -78,7 +85,7 @@ function cpuTicksOf(thread: string): number {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[11]);
 }
 
-/** How many take about that long: a good deal longer than a ladder waits for an exit. */
+/** How many take about that long, which need not be exact. */
 function iterationsOf(ms: number): number {
   const some = 20_000;
   const start = performance.now();
