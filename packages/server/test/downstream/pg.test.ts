@@ -269,6 +269,22 @@ describePostgres('a query on PostgreSQL', () => {
     expect(events).toEqual({ warnings: [], unhandled: [], uncaught: [] });
   });
 
+  test.each([
+    ['a client of a pool', () => checkedOut()],
+    ['a client over a Unix socket', () => overUnixSocket()],
+    ['a client over TLS', () => overTls()],
+  ])('is looked for as it was connected, on %s', async (_, open) => {
+    const [outside, client] = [await Outside.open(), await open()];
+    const { sql, mark } = endless();
+    const { call, throws } = rig().start();
+    query(call, client, sql).catch(throws);
+    const pid = await outside.runs(mark);
+    await lose(client);
+    await known(call);
+    expect(call.workFact).toBe('none-found');
+    expect(await outside.isThere(pid)).toBe(false);
+  });
+
   test('a pool outlives a connection that was lost in a query', async () => {
     const events = processEvents();
     const [outside, pool] = [await Outside.open(), newPool({ max: 1 })];
@@ -572,6 +588,7 @@ describePostgres('a query on PostgreSQL', () => {
 
 async function checkedOut(): Promise<pg.PoolClient> {
   const client = await newPool().connect();
+  client.on('error', () => {});
   onTestFinished(() => client.release(true));
   return client;
 }
@@ -603,7 +620,7 @@ async function terminate(pid: number, outside: Outside): Promise<void> {
   await outside.client.query('select pg_terminate_backend($1)', [pid]);
 }
 
-async function lose({ connection }: pg.Client): Promise<void> {
+async function lose({ connection }: pg.ClientBase): Promise<void> {
   connection.stream.destroy();
 }
 

@@ -15,10 +15,12 @@ export interface Sought {
 }
 
 /**
- * How far the clocks of two machines may drift apart while a statement runs (each is corrected by at most 500 ppm), and
- * a second for whoever measures. To find nothing, the process has to be younger than that too.
+ * The clocks of two machines drift apart while a statement runs: each is corrected by at most 500 ppm, and mostly by far
+ * less. What is younger than what was sent, by more than all that and a second, is another process; what is older, or
+ * younger by less than the usual, is that one.
  */
-const SLACK = `interval '1 s' + age * 0.001`;
+const WORST_DRIFT = `interval '1 s' + age * 0.001`;
+const USUAL_DRIFT = 'age * 0.0001';
 
 // Text, since how pg reads numbers is for its users to say. The first one sought is the one that looks.
 const LOOK = `
@@ -27,18 +29,18 @@ const LOOK = `
     from unnest($1::int[], $2::float8[]) with ordinality as sought (pid, ms, n)
   )
   select sought.n::text as n,
-    (backend_start <= pg_catalog.clock_timestamp() - age
+    (backend_start <= pg_catalog.clock_timestamp() - age + ${USUAL_DRIFT}
       and client_addr is not distinct from pg_catalog.inet_client_addr())::text as sure
   from sought join pg_catalog.pg_stat_activity as seen using (pid)
   where case sought.n
     when 1 then pid = pg_catalog.pg_backend_pid()
     else usename = session_user
-      and (backend_start is null or backend_start <= pg_catalog.clock_timestamp() - age + ${SLACK})
+      and (backend_start is null or backend_start <= pg_catalog.clock_timestamp() - age + ${WORST_DRIFT})
   end`;
 
 /**
- * @returns of each that is there its index, and whether it is that one for sure: by its start without any slack, and
- *   connected from where the look is. Then ending it by its pid ends nothing else
+ * @returns of each that is there its index, and whether it is that one for sure: by its start, and connected from
+ *   where the look is. Then ending it by its pid ends nothing else
  * @throws when the look is blind, or fails
  */
 export async function look(client: OwnClient, sought: readonly Sought[]): Promise<ReadonlyMap<number, boolean>> {

@@ -107,7 +107,8 @@ export class Statement implements Work {
       this.#connection = connection;
       // Before pg's own listener, which sends the next statement.
       connection.prependOnceListener('readyForQuery', this.#answered);
-      connection.once('end', this.#lost);
+      // Before pg's own, which throws where nobody listens to the client's errors.
+      connection.prependOnceListener('end', this.#lost);
       this.#call.adopt(this);
     }
     const error = refusal ?? submit(connection);
