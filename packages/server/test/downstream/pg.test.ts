@@ -279,7 +279,7 @@ describePostgres('a query on PostgreSQL', () => {
     const { call, throws } = rig().start();
     query(call, client, sql).catch(throws);
     const pid = await outside.runs(mark);
-    await lose(client);
+    await lose(client as pg.Client);
     await known(call);
     expect(call.workFact).toBe('none-found');
     expect(await outside.isThere(pid)).toBe(false);
@@ -620,7 +620,7 @@ async function terminate(pid: number, outside: Outside): Promise<void> {
   await outside.client.query('select pg_terminate_backend($1)', [pid]);
 }
 
-async function lose({ connection }: pg.ClientBase): Promise<void> {
+async function lose({ connection }: pg.Client): Promise<void> {
   connection.stream.destroy();
 }
 
