@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { Socket } from 'node:net';
 import { type Call, cancelled, Engine } from '@estop/server/core';
 import { query } from '@estop/server/pg';
-import type pg from 'pg';
+import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { look } from '../../src/downstream/pg/look.ts';
 import { address, describePostgres, endless, held, newClient, newPool, Outside } from '../support/postgres.ts';
 import { processEvents } from '../support/process-events.ts';
 import { published } from '../support/published.ts';
+import { reportOf } from '../support/report.ts';
 import { answerOf, GRACE_MS, rig } from '../support/rig.ts';
 import { startProxy } from '../support/tcp-proxy.ts';
 import { latch, soon, turns } from '../support/waiting.ts';
@@ -39,7 +42,7 @@ describePostgres('a query on PostgreSQL', () => {
 
   test('rejects at the stop, and does not wait for the server', async () => {
     const [outside, proxy] = [await Outside.open(), await startProxy(address())];
-    const client = await newClient({ connectionString: undefined, ...account(), ...proxy });
+    const client = await newClient({ connectionString: undefined, ...account(), ...proxy.address });
     const { sql, mark } = endless();
     const { call } = rig().start();
     const answer = answerOf(query(call, client, sql));
@@ -174,7 +177,7 @@ describePostgres('a query on PostgreSQL', () => {
 
   test('a cancel that comes late hits nothing: the next query waits for it', async () => {
     const [outside, proxy] = [await Outside.open(), await startProxy(address())];
-    const client = await newClient({ connectionString: undefined, ...account(), ...proxy });
+    const client = await newClient({ connectionString: undefined, ...account(), ...proxy.address });
     const { call } = rig().start();
     const [statement, next] = [await held(outside), await held(outside)];
     answerOf(query(call, client, statement.sql));
@@ -198,7 +201,7 @@ describePostgres('a query on PostgreSQL', () => {
 
   test('a cancel that cannot be delivered proves nothing; the answer of the server does', async () => {
     const [outside, proxy] = [await Outside.open(), await startProxy(address())];
-    const client = await newClient({ connectionString: undefined, ...account(), ...proxy });
+    const client = await newClient({ connectionString: undefined, ...account(), ...proxy.address });
     const { call, returns } = rig().start();
     const proven = published('proven');
     const statement = await held(outside);
@@ -223,7 +226,7 @@ describePostgres('a query on PostgreSQL', () => {
 
   test('a cancel that found nothing to end is sent once more when the grace is over', async () => {
     const [outside, proxy] = [await Outside.open(), await startProxy(address())];
-    const client = await newClient({ connectionString: undefined, ...account(), ...proxy });
+    const client = await newClient({ connectionString: undefined, ...account(), ...proxy.address });
     const { clock, start } = rig();
     const { call, returns } = start();
     const { sql, mark } = endless();
@@ -245,30 +248,41 @@ describePostgres('a query on PostgreSQL', () => {
   test.each([
     ['the server ends its process', async (pid: number, outside: Outside) => terminate(pid, outside)],
     ['its socket is lost', async (_pid: number, _outside: Outside, client: pg.Client) => lose(client)],
-  ])('is unknown, and never ended, when %s', async (_, happens) => {
+  ])('is looked for when %s, and not found: evidence, and never proof', async (_, happens) => {
     const events = processEvents();
     const [outside, client] = [await Outside.open(), await newClient()];
     const { sql, mark } = endless();
-    const { clock, start } = rig();
+    const { left, start } = rig();
     const { call, throws } = start();
     const proven = published('proven');
     const answer = query(call, client, sql);
     answer.catch(throws);
-    await happens(await outside.runs(mark), outside, client);
+    const pid = await outside.runs(mark);
+    await happens(pid, outside, client);
     await expect(answer).rejects.toThrow(/terminat/);
-    expect(call.workFact).toBe('unknown');
-    call.stop(cancelled('client'));
-    await turns();
-    for (let rung = 0; rung < 3; rung += 1) {
-      clock.advance(GRACE_MS + 1_000);
-      await turns();
-    }
+    await known(call);
+    expect(call.outcome()).toMatchObject({ state: 'failed', work: 'none-found' });
+    expect(await outside.isThere(pid)).toBe(false);
     await soon(call.ladder, 'the ladder is done');
-    expect(call.outcome()).toMatchObject({ state: 'failed', work: 'unknown' });
+    expect(left).toEqual([call]);
     expect(proven).toEqual([]);
     expect(events).toEqual({ warnings: [], unhandled: [], uncaught: [] });
-    // After the loss the server process may still run it: a cancel was sent for it all the same.
-    await outside.runsNoMore(mark);
+  });
+
+  test.each([
+    ['a client of a pool', () => checkedOut()],
+    ['a client over a Unix socket', () => overUnixSocket()],
+    ['a client over TLS', () => overTls()],
+  ])('is looked for as it was connected, on %s', async (_, open) => {
+    const [outside, client] = [await Outside.open(), await open()];
+    const { sql, mark } = endless();
+    const { call, throws } = rig().start();
+    query(call, client, sql).catch(throws);
+    const pid = await outside.runs(mark);
+    await lose(client as pg.Client);
+    await known(call);
+    expect(call.workFact).toBe('none-found');
+    expect(await outside.isThere(pid)).toBe(false);
   });
 
   test('a pool outlives a connection that was lost in a query', async () => {
@@ -281,23 +295,203 @@ describePostgres('a query on PostgreSQL', () => {
     await terminate(await outside.runs(mark), outside);
     await expect(answer).rejects.toMatchObject({ code: '57P01' });
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
-    expect(call.workFact).toBe('unknown');
+    await known(call);
+    expect(call.outcome()).toMatchObject({ state: 'running', work: 'none-found' });
     expect(events).toEqual({ warnings: [], unhandled: [], uncaught: [] });
   });
 
-  test('keeps a mutex shut while it is unknown', async () => {
-    const [outside, pool] = [await Outside.open(), newPool()];
+  test('twenty that are lost at once leave no call behind, and new ones run', async () => {
+    const [outside, pool] = [await Outside.open(), newPool({ max: 20 })];
+    const { engine, left, start } = rig({ maxAbandoned: 10 });
+    const { sql, mark } = endless();
+    const calls = Array.from({ length: 20 }, (_, id) => {
+      const { call, throws } = start(Infinity, { id });
+      query(call, pool, sql).catch(throws);
+      return call;
+    });
+    await outside.run(mark, 20);
+    await outside.client.query('select pg_terminate_backend(pid) from pg_stat_activity where strpos(query, $1) = 1', [
+      sql,
+    ]);
+    await Promise.all(calls.map(known));
+    await Promise.all(calls.map(({ ladder }) => soon(ladder, 'the ladder is done')));
+    expect(new Set(left)).toEqual(new Set(calls));
+    expect(engine.stats()).toMatchObject({ inFlight: 0, abandoned: 0 });
+    const next = start(Infinity, { id: 20 }).call;
+    expect((await query(next, pool, 'select 1 as one')).rows).toEqual([{ one: 1 }]);
+  });
+
+  test('that runs on after the loss is unknown, cancelled over a new connection, and then not found', async () => {
+    const [outside, proxy] = [await Outside.open(), await startProxy(address())];
+    const client = await newClient({ connectionString: undefined, ...account(), ...proxy.address });
+    const { sql, mark } = endless();
+    const { call, throws } = rig().start();
+    query(call, client, sql).catch(throws);
+    const pid = await outside.runs(mark);
+    proxy.cut();
+    const look = await proxy.second;
+    await soon(settled(call), 'the handler settles');
+    expect(await outside.pidOf(mark)).toBe(pid);
+    expect(call.workFact).toBe('unknown');
+    proxy.passAll();
+    look.pass();
+    await known(call);
+    expect(call.workFact).toBe('none-found');
+    // The server had heard nothing of the loss, so a cancel alone would have left its process there.
+    expect(await outside.isThere(pid)).toBe(false);
+  });
+
+  test('its session is ended only when its call is stopped or over', async () => {
+    const [outside, proxy] = [await Outside.open(), await startProxy(address())];
+    const client = await newClient({ connectionString: undefined, ...account(), ...proxy.address });
+    const { sql, mark } = endless();
+    const { call } = rig().start();
+    query(call, client, sql).catch(() => {});
+    const pid = await outside.runs(mark);
+    proxy.passAll();
+    proxy.cut();
+    await outside.runsNoMore(mark);
+    // A look and its cancel, twice.
+    await soon(proxy.came(4), 'it is looked for again');
+    expect(await outside.isThere(pid)).toBe(true);
+    expect(call.workFact).toBe('unknown');
+    call.stop(cancelled('client'));
+    await known(call);
+    expect(call.workFact).toBe('none-found');
+    expect(await outside.isThere(pid)).toBe(false);
+  });
+
+  test('is unknown while the server cannot be reached, and known when it can', async () => {
+    const events = processEvents();
+    const [outside, proxy] = [await Outside.open(), await startProxy(address())];
+    const pool = newPool({ connectionString: undefined, ...account(), ...proxy.address, max: 20 });
+    const { engine, start } = rig();
+    const { sql, mark } = endless();
+    proxy.passAll();
+    const calls = Array.from({ length: 20 }, (_, id) => {
+      const { call, throws } = start(Infinity, { id });
+      query(call, pool, sql).catch(throws);
+      return call;
+    });
+    await outside.run(mark, 20);
+    proxy.refuseAll();
+    proxy.cut();
+    await proxy.refused(3);
+    await Promise.all(calls.map((call) => soon(settled(call), 'the handler settles')));
+    expect(calls.map(({ workFact }) => workFact)).toEqual(calls.map(() => 'unknown'));
+    proxy.passAll();
+    await Promise.all(calls.map(known));
+    expect(calls.map(({ workFact }) => workFact)).toEqual(calls.map(() => 'none-found'));
+    await outside.runsNoMore(mark);
+    await Promise.all(calls.map(({ ladder }) => soon(ladder, 'the ladder is done')));
+    expect(engine.stats()).toMatchObject({ inFlight: 0, abandoned: 0 });
+    // One that looks and one that cancels, and what of them is not yet closed: no crowd.
+    expect(proxy.counts().atOnce).toBeLessThan(6);
+    expect(events).toEqual({ warnings: [], unhandled: [], uncaught: [] });
+  });
+
+  test('is looked for when its pool has ended meanwhile', async () => {
+    const [outside, proxy] = [await Outside.open(), await startProxy(address())];
+    const pool = new pg.Pool({ ...account(), ...proxy.address });
+    const { sql, mark } = endless();
+    const { call, throws } = rig().start();
+    query(call, pool, sql).catch(throws);
+    const pid = await outside.runs(mark);
+    proxy.refuseAll();
+    proxy.cut();
+    await proxy.refused(1);
+    await soon(pool.end(), 'the pool ends');
+    expect(call.workFact).toBe('unknown');
+    proxy.passAll();
+    await known(call);
+    expect(call.workFact).toBe('none-found');
+    expect(await outside.isThere(pid)).toBe(false);
+  });
+
+  test('is looked for over a connection that is made as its pool makes them', async () => {
+    const outside = await Outside.open();
+    let made = 0;
+    const stream = (): Socket => {
+      made += 1;
+      return new Socket();
+    };
+    const pool = newPool({ stream } as pg.PoolConfig);
+    const { sql, mark } = endless();
+    const { call } = rig().start();
+    query(call, pool, sql).catch(() => {});
+    await terminate(await outside.runs(mark), outside);
+    await known(call);
+    expect(call.workFact).toBe('none-found');
+    expect(made).toBe(2);
+  });
+
+  test('a query that stays unknown keeps no process alive', async () => {
+    const { host, port } = address();
+    expect(await reportOf('query-lost.mjs', JSON.stringify({ ...account(), host, port }))).toEqual({
+      states: ['running', 'failed'],
+      works: ['unknown', 'unknown'],
+    });
+  });
+
+  test('a look knows a process by its age, and is sure only of one that is older', async () => {
+    const [outside, other] = [await Outside.open(), await newClient()];
+    const pid = processIdOf(other);
+    const seen = async (ageMs: number): Promise<unknown> => [
+      ...(await look(outside.client as never, [{ pid, ageMs }])),
+    ];
+    expect(await seen(0)).toEqual([[0, true]]);
+    // Within the slack of two clocks.
+    expect(await seen(500)).toEqual([[0, false]]);
+    expect(await seen(60_000)).toEqual([]);
+  });
+
+  test('a look through a pooler that gives pids of its own is blind, and says so', async () => {
+    const [outside, other] = [await Outside.open(), await newClient()];
+    const pooled = { processID: 7, query: (text: string, values: []) => outside.client.query(text, values) };
+    const looked = look(pooled as never, [{ pid: processIdOf(other), ageMs: 0 }]);
+    await expect(looked).rejects.toThrow('does not show the process of this connection');
+  });
+
+  test('keeps a mutex shut while it is unknown, and opens it when it is not found', async () => {
+    const [outside, proxy] = [await Outside.open(), await startProxy(address())];
+    const pool = newPool({ connectionString: undefined, ...account(), ...proxy.address });
     const { engine, start } = rig();
     const gate = engine.slots.mutex('db');
     const holder = start(Infinity, {}, { gate });
     const next = start(Infinity, { id: 2 }, { gate });
     const { sql, mark } = endless();
     query(holder.call, pool, sql).catch(holder.throws);
-    await terminate(await outside.runs(mark), outside);
+    await outside.runs(mark);
+    proxy.cut();
+    const look = await proxy.second;
+    await soon(settled(holder.call), 'the handler settles');
+    expect(next.call.state).toBe('queued');
+    proxy.passAll();
+    look.pass();
+    await known(holder.call);
+    await soon(holder.call.ladder, 'the ladder is done');
+    expect(next.call.state).toBe('running');
+  });
+
+  test('that stays unknown leaves its mutex to whoever releases it', async () => {
+    const [outside, proxy] = [await Outside.open(), await startProxy(address())];
+    const pool = newPool({ connectionString: undefined, ...account(), ...proxy.address });
+    const { engine, start } = rig();
+    const gate = engine.slots.mutex('db');
+    const holder = start(Infinity, {}, { gate });
+    const next = start(Infinity, { id: 2 }, { gate });
+    const { sql, mark } = endless();
+    query(holder.call, pool, sql).catch(holder.throws);
+    await outside.runs(mark);
+    proxy.refuseAll();
+    proxy.cut();
+    await proxy.refused(1);
     await soon(settled(holder.call), 'the handler settles');
     expect(next.call.state).toBe('queued');
     holder.call.release();
     expect(next.call.state).toBe('running');
+    proxy.passAll();
+    await known(holder.call);
   });
 
   test('that pg gives up by `query_timeout` is unknown until the server answers', async () => {
@@ -394,6 +588,7 @@ describePostgres('a query on PostgreSQL', () => {
 
 async function checkedOut(): Promise<pg.PoolClient> {
   const client = await newPool().connect();
+  client.on('error', () => {});
   onTestFinished(() => client.release(true));
   return client;
 }
@@ -427,6 +622,18 @@ async function terminate(pid: number, outside: Outside): Promise<void> {
 
 async function lose({ connection }: pg.Client): Promise<void> {
   connection.stream.destroy();
+}
+
+/** Resolves when its work is no longer `unknown`. */
+function known(call: Call): Promise<void> {
+  return soon(
+    call.until(({ workFact }) => workFact !== 'unknown'),
+    'what became of the query is known',
+  );
+}
+
+function processIdOf(client: pg.Client): number {
+  return (client as unknown as { processID: number }).processID;
 }
 
 /** Resolves when its handler has settled. */

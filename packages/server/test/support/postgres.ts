@@ -68,6 +68,24 @@ export class Outside {
     return soon(look(), `the server runs ${mark}`);
   }
 
+  /** Looks until so many run. */
+  async run(mark: string, times: number): Promise<void> {
+    const look = async (): Promise<void> => {
+      const { rowCount } = await this.client.query(
+        `select from pg_stat_activity where state = 'active' and strpos(query, $1) > 0 and pid <> pg_backend_pid()`,
+        [mark],
+      );
+      return rowCount === times ? undefined : look();
+    };
+    await soon(look(), `the server runs ${mark}, ${times} times`);
+  }
+
+  /** Whether that server process is there, whatever it does. */
+  async isThere(pid: number): Promise<boolean> {
+    const { rowCount } = await this.client.query('select from pg_stat_activity where pid = $1', [pid]);
+    return rowCount === 1;
+  }
+
   async runsNoMore(mark: string): Promise<void> {
     const look = async (): Promise<void> => ((await this.pidOf(mark)) === undefined ? undefined : look());
     await soon(look(), `the server does not run ${mark} any more`);

@@ -1,8 +1,9 @@
 /**
  * The rung for queries: has the database told once more to end each that it has not answered, and waits for its answer.
  *
- * The answer is proof. Code in the database that ignores the cancel, or a database that cannot be reached, outlasts the
- * wait; then the work stays `unknown` until the answer comes after all.
+ * The answer is proof. One that lost its connection is looked for instead, and that gives evidence. Code in the database
+ * that ignores the cancel, or a database that cannot be reached, outlasts the wait; then the work stays `unknown` until
+ * the answer comes after all.
  */
 import type { Work } from '../work/work.ts';
 import { type Climber, endWithin, type Rung } from './rung.ts';

@@ -2,7 +2,7 @@
  * What is used of `pg` (8.x), by its shape alone: none of its code and none of its types is needed to compile this.
  *
  * All of it is in pg's own types, but the key of a connection for cancels (`processID`, `secretKey`), which its
- * `Client.prototype.cancel` reads too. Looked at when a query is made: a client of another shape is refused.
+ * `Client.prototype.cancel` reads too, and what a client and a pool were made with. Looked at when a query is made: a client of another shape is refused.
  */
 import type { EventEmitter } from 'node:events';
 
@@ -40,12 +40,18 @@ export interface QueryResult<Row> {
 }
 
 export interface Pool {
+  /** Both absent in what only looks like a pool. */
+  readonly Client?: OwnClientClass;
+  readonly options?: object;
   connect(): Promise<PooledClient>;
 }
 
 export interface Client extends EventEmitter {
+  readonly connectionParameters: object;
   readonly host: string;
   readonly port: number;
+  readonly user: string | undefined;
+  readonly database: string | undefined;
   readonly ssl: unknown;
   readonly sslNegotiation?: string;
   readonly pipeline?: boolean;
@@ -58,6 +64,17 @@ export interface Client extends EventEmitter {
 interface PooledClient extends Client {
   release(destroy?: boolean): void;
 }
+
+/** A client that nobody else has. */
+export interface OwnClient extends EventEmitter {
+  readonly processID: number | null;
+  readonly connection: Connection;
+  connect(): Promise<unknown>;
+  query(text: string, values: readonly unknown[]): Promise<{ readonly rows: readonly Record<string, string>[] }>;
+  end(): Promise<unknown>;
+}
+
+type OwnClientClass = new (config: object) => OwnClient;
 
 /** A connection to the server, and its messages as events: `readyForQuery`, `end`. */
 export interface Connection extends EventEmitter {
@@ -90,6 +107,15 @@ export function isClient(poolOrClient: PoolOrClient): boolean {
 /** pg's own `Connection`. */
 export function connectionClassOf(client: Client): ConnectionClass {
   return client.connection.constructor as ConnectionClass;
+}
+
+/**
+ * A new client to where that one was connected. As its pool makes them, where there is one: a password or a stream that
+ * is a function is asked for again; a client alone has kept the password that it was given last.
+ */
+export function another(client: Client, pool: Pool | undefined): OwnClient {
+  if (pool?.Client !== undefined && pool.options !== undefined) return new pool.Client(pool.options);
+  return new (client.constructor as OwnClientClass)(client.connectionParameters);
 }
 
 /**

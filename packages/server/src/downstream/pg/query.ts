@@ -3,11 +3,19 @@
  *
  * When the call is stopped, the wait ends at once, and a cancel request goes to the server. The query is work of the
  * call: `unknown` until the server itself has answered for it, with 57014 or with a result, and `ended` then.
- * Does not call back what was committed, or what a statement did outside of its transaction (`dblink`, `nextval`). Does
- * not know of the statement when its connection is lost, or the server announces that it ends it: the work then stays
- * `unknown`. So it does while code in the server ignores the cancel.
+ * Does not call back what was committed, or what a statement did outside of its transaction (`dblink`, `nextval`). So it
+ * stays while code in the server ignores the cancel. When its connection is lost, it is looked for over another one:
+ * `none-found` when the server knows its process no more, which is evidence and no proof, see `lost`.
  */
-import { type Client, isClient, type Pool, type PoolOrClient, type QueryConfig, type QueryResult } from './driver.ts';
+import {
+  another,
+  type Client,
+  isClient,
+  type Pool,
+  type PoolOrClient,
+  type QueryConfig,
+  type QueryResult,
+} from './driver.ts';
 import { refusalOf, Statement, type WorkingCall } from './statement.ts';
 
 export type { PoolOrClient, QueryConfig, QueryResult, WorkingCall };
@@ -53,10 +61,11 @@ async function sendOnPool(
   // A client tells of its lost connection by an event too, which is an uncaught exception when nobody listens.
   const heard = (): void => {};
   client.on('error', heard);
-  return send(call, client, textOrConfig, values, (isSpoilt) => {
+  const free = (isSpoilt: boolean): void => {
     client.off('error', heard);
     client.release(isSpoilt);
-  });
+  };
+  return send(call, client, textOrConfig, values, { free, pool });
 }
 
 function send(
@@ -64,11 +73,16 @@ function send(
   client: Client,
   textOrConfig: string | QueryConfig,
   values: readonly unknown[] | undefined,
-  free: (isSpoilt: boolean) => void = () => {},
+  { free = () => {}, pool }: { free?: (isSpoilt: boolean) => void; pool?: Pool } = {},
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     try {
-      new Statement(call, client, textOrConfig, values, { result: resolve, error: reject, free });
+      new Statement(call, client, textOrConfig, values, {
+        result: resolve,
+        error: reject,
+        free,
+        another: () => another(client, pool),
+      });
     } catch (error) {
       free(false);
       reject(error);

@@ -5,18 +5,21 @@
  * whatever it said of the statement: a result, an error, or 57014 for one that was cancelled. That is the server's own
  * word, so it is proof. A connection that is lost, the server's announcement that it ends it, and pg's own
  * `query_timeout` say nothing of the statement: it stays `unknown`. So it does where code in the server (a function in
- * C, a foreign server that waits) ignores the cancel.
+ * C, a foreign server that waits) ignores the cancel. A lost one is looked for from then on, and is `none-found` when
+ * its process in the server is; never `ended`.
  */
-import type { Call, Work, WorkFact } from '../../core/index.ts';
+import { type Call, systemClock, type Work, type WorkFact } from '../../core/index.ts';
 import { sendCancel } from './cancel.ts';
 import {
   type Client,
   type Connection,
+  type OwnClient,
   type Query,
   type QueryClass,
   type QueryConfig,
   queryClassFor,
 } from './driver.ts';
+import { type Look, lookFor } from './lost.ts';
 
 export type WorkingCall = Pick<Call, 'state' | 'reason' | 'what' | 'onStop' | 'adopt'>;
 
@@ -30,6 +33,8 @@ export interface StatementEvents {
    * @param isSpoilt  the connection is lost, had an error, or could yet be hit by a cancel
    */
   free(isSpoilt: boolean): void;
+  /** A new client to the same server, for when the connection is lost. */
+  another(): OwnClient;
 }
 
 export class Statement implements Work {
@@ -40,11 +45,14 @@ export class Statement implements Work {
   readonly #client: Client;
   readonly #events: StatementEvents;
   #resolveEnded = (): void => {};
-  #state: 'waiting' | 'never sent' | 'sent' | 'answered' | 'lost' = 'waiting';
+  #state: 'waiting' | 'never sent' | 'sent' | 'answered' | 'lost' | 'gone' = 'waiting';
+  #sentAt = 0;
   #connection: Connection | undefined;
   #error: unknown;
   #wasCancelled = false;
   #isCancelling = false;
+  // Only while it is lost.
+  #look: Look | undefined;
 
   /** Has pg send it when the connection is free. @throws TypeError for what could not be cancelled */
   constructor(
@@ -65,16 +73,18 @@ export class Statement implements Work {
   }
 
   get fact(): WorkFact {
-    return this.#state === 'sent' || this.#state === 'lost' ? 'unknown' : 'ended';
+    if (this.#state === 'sent' || this.#state === 'lost') return 'unknown';
+    return this.#state === 'gone' ? 'none-found' : 'ended';
   }
 
   signal(): void {
-    this.#cancel();
+    this.end();
   }
 
-  /** Once more: a cancel that overtook its statement found nothing to end. */
+  /** Once more, since a cancel that overtook its statement found nothing to end; a lost one is looked for now. */
   end(): undefined {
-    this.#cancel();
+    if (this.#look === undefined) void this.#cancel();
+    else this.#look.now();
   }
 
   #queryOf(Query: QueryClass, textOrConfig: string | QueryConfig, values: readonly unknown[] | undefined): Query {
@@ -93,10 +103,12 @@ export class Statement implements Work {
     const refusal = refusalOf(this.#call);
     if (refusal === undefined) {
       this.#state = 'sent';
+      this.#sentAt = systemClock.now();
       this.#connection = connection;
       // Before pg's own listener, which sends the next statement.
       connection.prependOnceListener('readyForQuery', this.#answered);
-      connection.once('end', this.#lost);
+      // Before pg's own, which throws where nobody listens to the client's errors.
+      connection.prependOnceListener('end', this.#lost);
       this.#call.adopt(this);
     }
     const error = refusal ?? submit(connection);
@@ -122,8 +134,27 @@ export class Statement implements Work {
 
   readonly #lost = (): void => {
     this.#over('lost', true);
+    this.#lookForIt();
     if (this.#error !== undefined) this.#events.error(this.#error);
   };
+
+  #lookForIt(): void {
+    const { processID } = this.#client;
+    if (processID === null) return;
+    this.#look = lookFor({
+      client: this.#client,
+      pid: processID,
+      sentAt: this.#sentAt,
+      isOver: () => refusalOf(this.#call) !== undefined,
+      another: this.#events.another,
+      cancel: () => this.#cancel(),
+      gone: () => {
+        this.#state = 'gone';
+        this.#look = undefined;
+        this.#resolveEnded();
+      },
+    });
+  }
 
   // Invariant: once.
   #over(state: 'never sent' | 'answered' | 'lost', isSpoilt = false): void {
@@ -136,13 +167,12 @@ export class Statement implements Work {
   }
 
   // Invariant: one at a time, and none for what has been answered.
-  #cancel(): void {
+  async #cancel(): Promise<void> {
     if (this.fact !== 'unknown' || this.#isCancelling) return;
     this.#wasCancelled = true;
     this.#isCancelling = true;
-    sendCancel(this.#client, () => {
-      this.#isCancelling = false;
-    });
+    await new Promise<void>((resolve) => sendCancel(this.#client, resolve));
+    this.#isCancelling = false;
   }
 }
 
