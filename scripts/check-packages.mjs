@@ -6,7 +6,7 @@
  * network. Prints one line a check, and the whole output of a check that failed; exit code 1 then.
  */
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -35,6 +35,12 @@ function say(folder, name, problems) {
   process.exitCode = 1;
 }
 
+/** What a package runs in a shell: files as they are. */
+function scriptsIn(folder) {
+  const path = join(root, folder, 'sh');
+  return existsSync(path) ? readdirSync(path).map((name) => `sh/${name}`) : [];
+}
+
 /** As npm would pack it; its lifecycle scripts are not run. */
 function packedFiles(folder) {
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts'];
@@ -57,6 +63,7 @@ function expectedFiles(folder) {
     'package.json',
     ...Object.values(manifestOf(folder).bin ?? {}).map(relative),
     ...built,
+    ...scriptsIn(folder),
   ];
 }
 

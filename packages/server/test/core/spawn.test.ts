@@ -199,7 +199,9 @@ describe('a stop', () => {
   });
 
   test('does not wait out the grace when the handler has settled: a command hears nothing before SIGTERM', async () => {
-    const { call, child, left, returns } = real({ graceMs: 3_600_000 }).shell('echo up; exec sleep 600');
+    const { call, child, left, returns } = real({ graceMs: 3_600_000, termMs: 60_000 }).shell(
+      'echo up; exec sleep 600',
+    );
     await says(child, 'up');
     call.stop(STOP);
     returns();
@@ -208,7 +210,9 @@ describe('a stop', () => {
   });
 
   test('gives a handler that has not settled the grace before its command is touched', async () => {
-    const { call, child, left, returns } = real({ graceMs: 3_600_000 }).shell('read line; echo "$line"');
+    const { call, child, left, returns } = real({ graceMs: 3_600_000, termMs: 60_000 }).shell(
+      'read line; echo "$line"',
+    );
     call.stop(STOP);
     await turns();
     child.stdin.end('still here\n');

@@ -167,7 +167,7 @@ export async function startChildren({ returns }, context) {
 }
 
 export function environment() {
-  return Object.keys(process.env).filter((name) => name.startsWith('ESTOP_') && !name.startsWith('ESTOP_TEST'));
+  return Object.keys(process.env).filter((name) => name.startsWith('ESTOP_') && !/^ESTOP_(TEST|REQUIRE)_/.test(name));
 }
 
 export const notAFunction = 7;
