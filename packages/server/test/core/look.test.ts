@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { COOKIE_VARIABLE } from '../../src/core/work/process/cookie.ts';
+import { descendantsOf } from '../../src/core/work/process/descent-linux.ts';
 import { look } from '../../src/core/work/process/look.ts';
-import { lookOnLinux, startOf } from '../../src/core/work/process/look-linux.ts';
+import { lookOnLinux } from '../../src/core/work/process/look-linux.ts';
 import { lookByPs } from '../../src/core/work/process/look-ps.ts';
 import { type ProcessRow, Snapshot } from '../../src/core/work/process/snapshot.ts';
+import { startOf } from '../../src/core/work/process/stat-linux.ts';
 
 const row = (pid: number, parent: number, group = pid, cookies: readonly string[] = []): ProcessRow => ({
   pid,
@@ -112,6 +114,24 @@ describe.runIf(process.platform === 'linux')('a look', () => {
     },
   );
 });
+
+test.runIf(descendantsOf([]) !== undefined)(
+  'who descends from a process is seen at once, through groups and empty environments',
+  async () => {
+    const line = 'sh -c "env -i setsid sleep 600 & echo up; wait" & wait';
+    const child = spawn('sh', ['-c', line], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
+    onTestFinished(async () => {
+      for (const { pid } of descendantsOf([child.pid as number]) ?? []) process.kill(pid, 'SIGKILL');
+      await once(child, 'exit');
+    });
+    await once(child.stdout, 'data');
+    const pid = child.pid as number;
+    const [first, second] = descendantsOf([pid]) ?? [];
+    expect(first).toMatchObject({ parent: pid, group: pid });
+    expect(second).toMatchObject({ parent: first?.pid, cookies: [] });
+    expect(second?.start).toBe(startOf(second?.pid ?? 0));
+  },
+);
 
 /** A process in a group of its own, which is up. */
 async function sleeper(env: Record<string, string>): Promise<ChildProcess> {

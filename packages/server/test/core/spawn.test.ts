@@ -271,6 +271,16 @@ describe('a stop', () => {
   });
 });
 
+test('what has cleared its environment and left the group is ended as well, while its parent lives', async () => {
+  const { call, child, left, returns } = real({ cgroups: false }).shell('env -i setsid sleep 600 & echo $!; wait');
+  const pid = Number(await firstLine(child));
+  call.stop(STOP);
+  returns();
+  await left();
+  expect(isAlive(pid)).toBe(false);
+  expect(call.outcome()).toMatchObject({ work: 'none-found' });
+});
+
 describe('a call that ends well', () => {
   test('ends what its command has left, in the background too', async () => {
     const { call, child, left, returns } = real().shell('sleep 600 & echo $!');

@@ -5,8 +5,9 @@
  * Does not find what left the group, lost its parent and cleared its environment. Signals nobody else: the group only
  * while its number is held, and others by pid and start time.
  */
+import { descendantsOf } from './descent-linux.ts';
 import { look } from './look.ts';
-import { groupExists, type KillSignal, sendToGroup, sendToGroups } from './send.ts';
+import { groupExists, isStill, type KillSignal, sendToGroup, sendToGroups } from './send.ts';
 import type { ProcessRow, Snapshot } from './snapshot.ts';
 
 /** So many looks in a row that find nothing count as one that is whole. */
@@ -19,7 +20,7 @@ export class Family {
   #hasLeader = true;
   /** The group had other members when the first process had just gone: its number was still held. */
   #hadGroup = false;
-  // Invariant: what the last look has shown; each with its start time.
+  // Invariant: what the last look has shown, and what was noted since; each with its start time.
   #known: readonly ProcessRow[] = [];
   #emptyLooks = 0;
 
@@ -47,6 +48,21 @@ export class Family {
   leaderExited(): void {
     this.#hasLeader = false;
     this.#hadGroup = groupExists(this.#leader);
+  }
+
+  /**
+   * Notes who descends from it now, at once: who loses its parent by a signal is not found by descent afterwards.
+   *
+   * @returns false where that needs a look
+   */
+  note(): boolean {
+    const held = this.#known.filter(isStill);
+    const roots = this.#hasLeader ? [this.#leader] : [];
+    const descendants = descendantsOf([...roots, ...held.map(({ pid }) => pid)]);
+    if (descendants === undefined) return false;
+    const rows = new Map([...held, ...descendants].map((row) => [row.pid, row]));
+    this.#known = [...rows.values()];
+    return true;
   }
 
   /** @returns who is there now; `undefined` when it could not be looked */

@@ -4,10 +4,11 @@
  * Reads the environment only of processes that are younger than this one: no other can have a mark of its. Sees nothing
  * of other PID namespaces above this one, and no environment of another user's process.
  */
-import { close, open, read, readFileSync } from 'node:fs';
+import { close, open, read } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { COOKIE_VARIABLE, cookiesIn } from './cookie.ts';
 import { type ProcessRow, Snapshot } from './snapshot.ts';
+import { isZombie, parseStat, startOf } from './stat-linux.ts';
 
 /** Most are shorter; one that is longer is read on. */
 const CHUNK = 8_192;
@@ -34,17 +35,8 @@ export async function lookOnLinux(): Promise<Snapshot> {
   return new Snapshot(rows, isWhole);
 }
 
-/** Read at once, and without a look: to be sure of a process right before it is killed. */
-export function startOf(pid: number): string | undefined {
-  try {
-    return fields(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.start;
-  } catch {
-    return undefined;
-  }
-}
-
 async function rowOf(pid: string): Promise<ProcessRow | 'zombie' | 'ended'> {
-  const stat = fields((await readAll(`/proc/${pid}/stat`)) ?? '');
+  const stat = parseStat((await readAll(`/proc/${pid}/stat`)) ?? '');
   if (stat === undefined) return 'ended';
   if (isZombie(stat)) return 'zombie';
   const cookies = Number(stat.start) < (ownStart ?? 0) ? [] : await cookiesOf(pid);
@@ -57,28 +49,6 @@ async function cookiesOf(pid: string): Promise<readonly string[]> {
   if (environment === undefined || (at === 0 && !environment.startsWith(VARIABLE))) return [];
   const end = environment.indexOf('\0', at);
   return cookiesIn(environment.slice(at + VARIABLE.length, end < 0 ? undefined : end));
-}
-
-interface Stat {
-  readonly state: string;
-  readonly parent: number;
-  readonly group: number;
-  readonly threads: number;
-  readonly start: string;
-}
-
-/** The fields after the program's name, which stands in brackets and may have any character in it. */
-function fields(stat: string): Stat | undefined {
-  const bracket = stat.lastIndexOf(')');
-  const [state, parent, group, ...others] = bracket < 0 ? [] : stat.slice(bracket + 2).split(' ');
-  const start = others[16];
-  if (state === undefined || start === undefined) return undefined;
-  return { state, parent: Number(parent), group: Number(group), threads: Number(others[14]), start };
-}
-
-/** A process whose first thread has ended reads `Z` too, while its other threads run. */
-function isZombie({ state, threads }: Stat): boolean {
-  return (state === 'Z' && threads <= 1) || state === 'X';
 }
 
 /** `undefined` for a process that has ended meanwhile, or is another user's. By callbacks: it is done for hundreds. */

@@ -5,8 +5,8 @@
  * is read again right before. Between that and the signal there are microseconds in which a number could be reused.
  */
 import { execFile } from 'node:child_process';
-import { startOf } from './look-linux.ts';
 import type { ProcessRow } from './snapshot.ts';
+import { startOf } from './stat-linux.ts';
 
 export const IS_WINDOWS = process.platform === 'win32';
 export type KillSignal = 'SIGTERM' | 'SIGKILL';
@@ -39,7 +39,8 @@ export function sendToGroup(group: number, signal: KillSignal): void {
   if (signal === 'SIGTERM') send(-group, 'SIGCONT');
 }
 
-function isStill({ pid, start }: ProcessRow): boolean {
+/** Where there is no `/proc` this is not known, and taken to be so. */
+export function isStill({ pid, start }: ProcessRow): boolean {
   return process.platform !== 'linux' || startOf(pid) === start;
 }
 

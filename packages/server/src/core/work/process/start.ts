@@ -5,9 +5,9 @@ import { type ChildProcess, type SpawnOptions, type StdioOptions, spawn } from '
 import { fileURLToPath } from 'node:url';
 import { type Cgroup, newCgroup } from './cgroup.ts';
 import { newCookie, withCookie } from './cookie.ts';
-import { startOf } from './look-linux.ts';
 import { reaperPipe } from './reaper.ts';
 import { IS_WINDOWS } from './send.ts';
+import { startOf } from './stat-linux.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../../../sh/start.sh', import.meta.url));
 

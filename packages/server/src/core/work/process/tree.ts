@@ -88,16 +88,17 @@ export class ProcessTree implements ProcessWork {
 
   signal(reason: StopReason): void {
     // What loses its parent during the grace may not be found afterwards.
-    void this.#family.see();
+    if (!this.#family.note()) void this.#family.see();
     this.#onSignal?.(reason);
   }
 
   async term(): Promise<void> {
-    await this.#family.see();
+    if (!this.#family.note()) await this.#family.see();
     this.#send('SIGTERM');
   }
 
   kill(): void {
+    this.#family.note();
     this.#send('SIGKILL');
   }
 
