@@ -87,9 +87,11 @@ export class ProcessTree implements ProcessWork {
   }
 
   signal(reason: StopReason): void {
-    // What loses its parent during the grace may not be found afterwards.
-    if (!this.#family.note()) void this.#family.see();
     this.#onSignal?.(reason);
+    // What loses its parent during the grace may not be found afterwards. Where there is no grace, SIGTERM comes first.
+    setImmediate(() => {
+      if (!this.#isLooking && !this.#family.note()) void this.#family.see();
+    });
   }
 
   async term(): Promise<void> {
