@@ -20,8 +20,8 @@ import { deadline, overloaded, type StopReason } from './reason.ts';
 import { createController } from './signal.ts';
 import type { Gate, Place, SlotUser } from './slots/slots.ts';
 import { Stop, type StopListener } from './stop.ts';
+import { type ThreadOptions, thread } from './work/isolated/thread.ts';
 import { type Child, type SpawnOptions, spawn } from './work/process/spawn.ts';
-import { type ThreadOptions, thread } from './work/thread.ts';
 import type { Work } from './work/work.ts';
 import { Workload } from './work/workload.ts';
 
@@ -267,7 +267,7 @@ export class Call implements Climber, SlotUser, Timed {
     return spawn(this, command, args, options, this._host.cgroups);
   }
 
-  /** A function in a thread that belongs to this call, and ends with it: see `thread` in `work/thread.ts`. */
+  /** A function in a thread that belongs to this call, and ends with it: see `thread` in `work/isolated/thread.ts`. */
   thread(module: string | URL, data?: unknown, options?: ThreadOptions): Promise<unknown> {
     return thread(this, module, data, options);
   }

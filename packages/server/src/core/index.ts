@@ -46,7 +46,7 @@ export { importable } from './work/isolated/module.ts';
 export { NodeProcess, type ProcessOptions, runInProcess } from './work/isolated/process.ts';
 export type { IsolatedFunction } from './work/isolated/run.ts';
 export type { Spares } from './work/isolated/spares.ts';
+export { runInThread, Thread, type ThreadOptions } from './work/isolated/thread.ts';
 export type { Output, OutputOptions } from './work/process/output.ts';
 export type { Child, Exit, SpawnOptions } from './work/process/spawn.ts';
-export { runInThread, Thread, type ThreadOptions } from './work/thread.ts';
 export type { Work } from './work/work.ts';

@@ -13,7 +13,7 @@ import {
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cancelled, deadline, StopReason } from '../../src/core/reason.ts';
-import { type Crossed, putTogether, takeApart } from '../../src/core/work/crossing.ts';
+import { type Crossed, putTogether, takeApart } from '../../src/core/work/isolated/crossing.ts';
 
 class ToolError extends TypeError {
   readonly code = -32_042;

@@ -6,7 +6,7 @@
 import type { IsolatedContext, Progress } from '../../context.ts';
 import { StopReason } from '../../reason.ts';
 import { createController } from '../../signal.ts';
-import { putTogether, takeApart } from '../crossing.ts';
+import { putTogether, takeApart } from './crossing.ts';
 import { type FromIsolated, hrtimeMs, type RunMessage, STOP_KINDS, type ToIsolated } from './protocol.ts';
 import { Questions } from './questions.ts';
 

@@ -6,7 +6,7 @@
  * Ends itself when the channel does: then nobody is there who could be answered.
  */
 import { readSync } from 'node:fs';
-import { takeApart } from '../crossing.ts';
+import { takeApart } from './crossing.ts';
 import { enter } from './entry.ts';
 import { FLAG_DESCRIPTOR, FLAG_VARIABLE, type FromIsolated } from './protocol.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { Progress } from '../../context.ts';
 import type { CancelledBy, StopKind, StopReason } from '../../reason.ts';
-import type { Crossed } from '../crossing.ts';
+import type { Crossed } from './crossing.ts';
 
 /** Given to a thread at its start. */
 export interface ThreadStart {

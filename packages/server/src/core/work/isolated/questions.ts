@@ -5,7 +5,7 @@
  */
 import type { AskOptions } from '../../context.ts';
 import type { StopReason } from '../../reason.ts';
-import { takeApart } from '../crossing.ts';
+import { takeApart } from './crossing.ts';
 import type { EntryPort } from './entry.ts';
 
 interface Question {

@@ -6,8 +6,8 @@
  */
 import type { Call } from '../../call.ts';
 import type { Progress } from '../../context.ts';
-import { putTogether, takeApart } from '../crossing.ts';
 import type { Body, BodyListener } from './body.ts';
+import { putTogether, takeApart } from './crossing.ts';
 import { type DeadlineAt, type FromIsolated, hrtimeMs, type RunMessage } from './protocol.ts';
 
 export interface IsolatedFunction {

@@ -7,7 +7,7 @@
  * becomes its text. Neither way throws, whatever was thrown.
  */
 import { types } from 'node:util';
-import { StopReason } from '../reason.ts';
+import { StopReason } from '../../reason.ts';
 
 /** Made to be cloned; cycles and shared errors are kept, because a clone keeps them. */
 export type Crossed =

@@ -6,12 +6,13 @@
  * started, and cannot interrupt native code that does not return (then the exit comes late, or never).
  */
 import { Worker } from 'node:worker_threads';
-import type { Call } from '../call.ts';
-import type { Progress } from '../context.ts';
-import type { WorkFact } from '../outcome.ts';
-import type { StopReason } from '../reason.ts';
-import type { Body, BodyListener } from './isolated/body.ts';
-import { importable } from './isolated/module.ts';
+import type { Call } from '../../call.ts';
+import type { Progress } from '../../context.ts';
+import type { WorkFact } from '../../outcome.ts';
+import type { StopReason } from '../../reason.ts';
+import type { Work } from '../work.ts';
+import type { Body, BodyListener } from './body.ts';
+import { importable } from './module.ts';
 import {
   type FromIsolated,
   type RunMessage,
@@ -19,10 +20,9 @@ import {
   stopNumber,
   type ThreadStart,
   type ToIsolated,
-} from './isolated/protocol.ts';
-import { type IsolatedFunction, runIn } from './isolated/run.ts';
-import type { Spares } from './isolated/spares.ts';
-import type { Work } from './work.ts';
+} from './protocol.ts';
+import { type IsolatedFunction, runIn } from './run.ts';
+import type { Spares } from './spares.ts';
 
 export interface ThreadOptions {
   /** The name of the exported function: `(data, context: CallContext) => result`. Default: `default`. */
@@ -66,7 +66,7 @@ export function runInThread(call: Call, fn: IsolatedFunction, spares?: Spares): 
   return runIn(call, fn, (run) => spares?.take(run) ?? new Thread(fn.module, run));
 }
 
-const ENTRY = new URL('./isolated/thread-entry.js', import.meta.url);
+const ENTRY = new URL('./thread-entry.js', import.meta.url);
 
 export class Thread implements Work, Body {
   readonly kind = 'thread';
