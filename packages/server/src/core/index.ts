@@ -42,6 +42,7 @@ export { isValidRequestId, type RequestId } from './request-id.ts';
 export { type Caller, connectionScope, isShared, scopeOf } from './scope.ts';
 export type { Gate, Place, SlotLimits, Slots, SlotUser } from './slots/slots.ts';
 export type { StopListener } from './stop.ts';
+export { dataMbFor } from './work/isolated/memory.ts';
 export { importable } from './work/isolated/module.ts';
 export { NodeProcess, type ProcessOptions, runInProcess } from './work/isolated/process.ts';
 export type { IsolatedFunction } from './work/isolated/run.ts';

@@ -7,6 +7,7 @@
  */
 import {
   checkCount,
+  dataMbFor,
   type Engine,
   importable,
   NodeProcess,
@@ -34,7 +35,7 @@ export interface IsolatedOptions {
    * Each takes one call. For one module the largest number counts.
    */
   readonly spares?: number | undefined;
-  /** Only of processes: MB that its JavaScript heap may have; on Linux with its Buffers 128 MB more than that. */
+  /** Only of processes: MB that its JavaScript heap may have; on Linux with its Buffers about 80 MB more than that. */
   readonly memoryMb?: number | undefined;
 }
 
@@ -89,4 +90,6 @@ function checkBounds(kind: IsolatedOptions['kind'], spares: number, memoryMb: nu
   checkCount(memoryMb, 'isolated(): memoryMb', LEAST_MEMORY_MB);
   if (memoryMb === Infinity)
     throw new RangeError('estop: isolated(): memoryMb must be finite; leave it out for no limit');
+  // Now, and not in the midst of the first call: it has to ask Node.
+  dataMbFor(memoryMb);
 }

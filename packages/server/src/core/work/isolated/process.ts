@@ -15,6 +15,7 @@ import type { StopReason } from '../../reason.ts';
 import { IS_WINDOWS } from '../process/send.ts';
 import { ProcessTree } from '../process/tree.ts';
 import type { Body, BodyListener } from './body.ts';
+import { dataMbFor } from './memory.ts';
 import {
   FLAG_VARIABLE,
   type FromIsolated,
@@ -51,12 +52,6 @@ export function runInProcess(
 
 const ENTRY = fileURLToPath(new URL('./process-entry.js', import.meta.url));
 
-/**
- * MB that the kernel lets a process have beyond its heap: with less of it a heap of 64 MB is not to be had whole, since
- * a bare Node takes 48 and its young generation up to 48. Until the heap is full, Buffers may have some of it too.
- */
-const OVERHEAD_MB = 128;
-
 /** How V8 and the C++ in Node go down when they are refused memory. */
 const REFUSED: ReadonlySet<unknown> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGSEGV', 'SIGBUS']);
 
@@ -84,7 +79,7 @@ export class NodeProcess implements Body {
           descriptor: this.#flag,
           env: { ...process.env, [FLAG_VARIABLE]: '1' },
         }),
-        ...(memoryMb !== undefined && process.platform === 'linux' && { dataMb: memoryMb + OVERHEAD_MB }),
+        dataMb: memoryMb === undefined ? undefined : dataMbFor(memoryMb),
         onSignal: (reason) => this.#stop(reason),
       },
     );
