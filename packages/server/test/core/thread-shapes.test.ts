@@ -48,7 +48,7 @@ describe('native code that does not return: unknown while it runs, and ended whe
   test.runIf(process.platform === 'linux')('pbkdf2Sync', async () => {
     // The ladder waits a second for an exit: on this clock no longer than it takes to say so.
     const clock = new VirtualClock();
-    const { call, up, left } = start('pbkdf2', { iterations: iterationsOf(2_500) }, clock);
+    const { call, up, left } = start('pbkdf2', { iterations: iterationsOf(2_000) }, clock);
     const thread = await soon(up, 'the thread is up');
     const before = cpuTicksOf(thread);
     await expect.poll(() => cpuTicksOf(thread) - before, { timeout: 10_000 }).toBeGreaterThan(10);
