@@ -22,6 +22,7 @@ export { type Clock, systemClock, type TimerHandle } from './clock.ts';
 export type { AskOptions, CallContext, Elicited, IsolatedContext, LogLevel, Progress, Sampled } from './context.ts';
 export { CEILING_FACTOR, checkTimeout, firstGiven, TIMEOUT_VARIABLE, timeoutFromEnvironment } from './deadline.ts';
 export { Engine, type EngineOptions, type Stats } from './engine.ts';
+export { heard } from './heard.ts';
 export type { CallState, HandlerFact, Outcome, RungName, WorkFact } from './outcome.ts';
 export {
   type CancelledBy,

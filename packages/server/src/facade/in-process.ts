@@ -4,8 +4,7 @@
  * So they have deadlines and places, wait for mutexes and are counted like calls that come over a wire. What the
  * handler returned is handed on as it is: no result is made of it, and it is not checked against `output`.
  */
-import { type Call, cancelled, connectionScope, type Engine, StopReason } from '../core/index.ts';
-import { heard } from '../sdk/ask.ts';
+import { type Call, cancelled, connectionScope, type Engine, heard, StopReason } from '../core/index.ts';
 import { deadlineOf } from '../sdk/rules.ts';
 import type { ContextHost, NestedOptions } from './context.ts';
 import { validated } from './schema.ts';

@@ -5,7 +5,7 @@
  * already handled. While a user is being asked the call's deadline stands still.
  * Does not see what a handler asks past its context, such as by the server object.
  */
-import type { Call, StopReason } from '../core/index.ts';
+import { type Call, heard, type StopReason } from '../core/index.ts';
 import type { Method } from './shapes.ts';
 
 type Options = { readonly signal?: AbortSignal } | undefined;
@@ -52,10 +52,4 @@ function link(from: AbortSignal | undefined, to: AbortController): () => void {
 
 async function invoke(method: Method, args: unknown[]): Promise<unknown> {
   return method(...(args as never[]));
-}
-
-/** The same promise; fire-and-forget is no crash. Whoever awaits it still gets the rejection. */
-export function heard<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {});
-  return promise;
 }

@@ -4,8 +4,8 @@
  * After a stop `notify` and `log` resolve quietly, and what asks the client (`send`, `elicitInput`, `requestSampling`)
  * rejects with the reason. None of them becomes an unhandled rejection.
  */
-import type { Call } from '../core/index.ts';
-import { ask, heard } from './ask.ts';
+import { type Call, heard } from '../core/index.ts';
+import { ask } from './ask.ts';
 import { ASKS_USER } from './methods.ts';
 import type { ContextShape, Method, RequestContextShape } from './shapes.ts';
 

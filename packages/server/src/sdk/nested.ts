@@ -4,8 +4,7 @@
  * The nested call has a deadline and a gate of its own, and no wire: its result goes to the tool that asked, and
  * nothing of it is sent. It ends with its caller.
  */
-import type { Call, RunOptions } from '../core/index.ts';
-import { heard } from './ask.ts';
+import { type Call, heard, type RunOptions } from '../core/index.ts';
 import { bind, callOf } from './bind.ts';
 import { Connection, rootOf } from './connection.ts';
 import { type DeadlineOptions, deadlineOf, type Rules } from './rules.ts';

@@ -3,17 +3,13 @@
  *
  * Shows what the nested call's own ladder shows. Bounded, because each of those is.
  */
-import type { Work } from '../work/work.ts';
-import type { Climber, Rung } from './rung.ts';
+import { goingOf } from '../work/work.ts';
+import type { Rung } from './rung.ts';
 
 export const nestedRung: Rung = {
   name: 'nested',
-  isFor: (call) => nestedOf(call).length > 0,
+  isFor: (call) => goingOf(call.works, 'call').length > 0,
   async climb(call) {
-    await Promise.all(nestedOf(call).map((work) => work.end()));
+    await Promise.all(goingOf(call.works, 'call').map((work) => work.end()));
   },
 };
-
-function nestedOf({ works }: Climber): readonly Work[] {
-  return works.filter((work) => work.kind === 'call' && work.fact === 'unknown');
-}

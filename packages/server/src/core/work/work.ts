@@ -43,7 +43,11 @@ export interface ProcessWork extends Work {
   killContained(): void;
 }
 
-/** Of a call's works, those that may go on and that can be ended as processes. */
+/** Of a call's works, those of a kind that may go on. */
+export function goingOf(works: readonly Work[], kind: Work['kind']): readonly Work[] {
+  return works.filter((work) => work.kind === kind && work.fact === 'unknown');
+}
+
 export function processesOf(works: readonly Work[]): readonly ProcessWork[] {
-  return works.filter((work): work is ProcessWork => work.kind === 'process' && work.fact === 'unknown');
+  return goingOf(works, 'process') as readonly ProcessWork[];
 }

@@ -8,6 +8,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Call } from '../../call.ts';
 import type { Progress } from '../../context.ts';
+import { heard } from '../../heard.ts';
 import type { WorkFact } from '../../outcome.ts';
 import type { StopReason } from '../../reason.ts';
 import type { Work } from '../work.ts';
@@ -45,9 +46,7 @@ export function thread(
   data: unknown,
   { export: name = 'default', onProgress = () => {} }: ThreadOptions = {},
 ): Promise<unknown> {
-  const running = start();
-  running.catch(() => {});
-  return running;
+  return heard(start());
 
   async function start(): Promise<unknown> {
     const found = importable(module, `${call.what}: thread()`);

@@ -7,6 +7,7 @@
 import { type ChildProcess, spawn as startAlone } from 'node:child_process';
 import { Readable, Writable } from 'node:stream';
 import type { Call } from '../../call.ts';
+import { heard } from '../../heard.ts';
 import { checkCommand, type Place } from './command.ts';
 import { type Output, type OutputOptions, outputOf } from './output.ts';
 import { ProcessTree } from './tree.ts';
@@ -157,10 +158,4 @@ function untilStop<T>(call: Call, promise: Promise<T>): Promise<T> {
       promise.finally(takeBack).then(resolve, reject);
     }),
   );
-}
-
-/** The same promise; not to await it is no crash. */
-function heard<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {});
-  return promise;
 }
