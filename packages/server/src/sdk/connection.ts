@@ -120,7 +120,9 @@ export class Connection implements Owner {
     if (message.method === undefined) {
       if (this.#asked.size > 0) this.#answered(message.id);
     } else if (message.method === 'notifications/cancelled') {
-      this.#cancel(message, exchange && this.#scopeOf(exchange, extra as MessageExtra));
+      // A modern client cancels by the end of its stream: what it posts names none of its calls.
+      const isNamed = exchange !== undefined && !isModern(extra);
+      this.#cancel(message, isNamed ? this.#scopeOf(exchange, extra as MessageExtra) : undefined);
     } else if (isId(message.id) && CALL_METHODS.has(message.method)) {
       const scope = exchange && this.#scopeOf(exchange, extra as MessageExtra);
       const call = this.begin(message.id, String(message.method), message.params, scope);
@@ -143,10 +145,8 @@ export class Connection implements Owner {
     if (!('stopped' in result) && this.#streamable?.isCall(requestId)) params.requestId = undefined;
   }
 
-  /** Of a modern request there is no session, and a cancel that is posted names none of its calls. */
   #scopeOf(exchange: Exchange, extra: MessageExtra): string | undefined {
-    const isModern = extra.classification?.era === 'modern';
-    const sessionId = isModern ? undefined : (this.#streamable?.sessionId ?? exchange.header(SESSION_HEADER));
+    const sessionId = isModern(extra) ? undefined : (this.#streamable?.sessionId ?? exchange.header(SESSION_HEADER));
     return this.#context.http.callers.scopeOf(exchange, sessionId, extra.authInfo, this.#transport?.onerror);
   }
 
@@ -229,6 +229,11 @@ export function rootOf(call: Call): Call {
 }
 
 type SendOptions = { readonly relatedRequestId?: unknown } | undefined;
+
+/** Over HTTP: such a request has no session. */
+function isModern(extra: MessageExtra | undefined): boolean {
+  return extra?.classification?.era === 'modern';
+}
 
 function isId(id: unknown): boolean {
   return typeof id === 'string' || typeof id === 'number';
