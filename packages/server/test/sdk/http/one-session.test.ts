@@ -58,6 +58,16 @@ describe.each(LEGACY)('$name', (setup) => {
     expect(estop.stats().inFlight).toBe(0);
   });
 
+  test('a call and its cancel in one batch: the handler is never started, and the exchange ends', async () => {
+    const { estop, holding, connect } = await make(setup);
+    const client = await connect();
+    const both = client.post([client.callTool(1, 'hold'), cancelFrame(1)]);
+    expect(await both.over).toBe('ended');
+    expect(both.body).toBe('');
+    expect(holding.starts).toEqual([]);
+    expect(estop.stats().inFlight).toBe(0);
+  });
+
   test('of a batch all are cancelled: nothing is written, and the exchange ends', async () => {
     const { estop, holding, connect } = await make(setup);
     const client = await connect();
