@@ -130,7 +130,7 @@ function serverV2({ protect, holding }: Serving): McpServerV2 {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-export async function listen(handler: Handler): Promise<{ url: string; http: HttpServer }> {
+async function listen(handler: Handler): Promise<{ url: string; http: HttpServer }> {
   const http = createServer((request, response) => void handler(request, response));
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
@@ -235,7 +235,7 @@ async function handler(serving: Serving, options: object): Promise<Served> {
   const handle = toNodeHandler(createMcpHandler(() => serverV2(serving), options));
   const listening = await listen((request, response) => {
     Object.assign(request, { auth: serving.auth?.(request) });
-    return handle(request, response);
+    return handle(request as never, response);
   });
   return { ...listening, transports: new Map() };
 }
