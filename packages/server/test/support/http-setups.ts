@@ -95,6 +95,8 @@ export interface Serving {
   protect<T extends AnyServer>(server: T): T;
   readonly holding: Holding;
   readonly eventStore?: object;
+  /** Awaited before each server is made, where one is made for each request. */
+  beforeServer?(): Promise<void>;
   /** Who sends it, as an author's authentication would say. */
   auth?(request: IncomingMessage): unknown;
 }
@@ -191,6 +193,7 @@ async function onHono(
     const headers = Object.fromEntries(raw.headers);
     const authInfo = serving.auth?.({ headers } as unknown as IncomingMessage);
     const known = transports.get(raw.headers.get('mcp-session-id') ?? '');
+    if (!isStateful) await serving.beforeServer?.();
     const transport: WebTransport =
       known ??
       (await connect(
@@ -215,6 +218,7 @@ async function eachPost(serving: Serving, json: boolean): Promise<Served> {
   app.use(express.json());
   app.post('/mcp', async (request, response) => {
     Object.assign(request, { auth: serving.auth?.(request) });
+    await serving.beforeServer?.();
     const server = serverV1(serving);
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: undefined,
@@ -232,7 +236,12 @@ async function eachPost(serving: Serving, json: boolean): Promise<Served> {
 }
 
 async function handler(serving: Serving, options: object): Promise<Served> {
-  const handle = toNodeHandler(createMcpHandler(() => serverV2(serving), options));
+  const handle = toNodeHandler(
+    createMcpHandler(async () => {
+      await serving.beforeServer?.();
+      return serverV2(serving);
+    }, options),
+  );
   const listening = await listen((request, response) => {
     Object.assign(request, { auth: serving.auth?.(request) });
     return handle(request as never, response);

@@ -54,5 +54,5 @@ describe.each(SETUPS.filter(({ name }) => !name.endsWith('on Hono')))('$name', (
     }
     await turns();
     expect(estop.stats()).toMatchObject({ running: 0, abandoned: 0, inFlight: 0 });
-  });
+  }, 120_000);
 });

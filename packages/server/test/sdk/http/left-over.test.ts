@@ -35,7 +35,7 @@ describe.each(SETUPS)('$name', (setup) => {
     expect(sum(sizes()) - sum(before)).toBe(own);
     client.agent.destroy();
     await noSockets(http);
-  });
+  }, 120_000);
 });
 
 function sum(numbers: readonly number[]): number {

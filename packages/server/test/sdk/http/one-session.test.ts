@@ -130,15 +130,30 @@ describe.each(RESUMABLE)('$name, resumable', (setup) => {
     await first.over;
     const second = client.resume(first.eventIds[0] as string);
     await second.began;
+    await tell(held.context, 'on the second stream');
+    await until(() => second.eventIds.length > 0);
     await client.cancel(1);
     await held.stopped;
     expect(await second.over).toBe('ended');
-    expect(second.frames).toEqual([]);
-    const third = client.resume(first.eventIds[0] as string);
-    await third.over;
-    expect(third.status).toBe(204);
+    expect(second.frames.map(({ method }) => method)).toEqual(['notifications/message']);
+    for (const after of [first.eventIds[0], second.eventIds[0]]) {
+      const third = client.resume(after as string);
+      await third.over;
+      expect(third.status).toBe(204);
+    }
   });
 });
+
+async function tell(
+  context: {
+    sendNotification?: (message: object) => Promise<void>;
+    mcpReq?: { notify(message: object): Promise<void> };
+  },
+  data: string,
+): Promise<void> {
+  const message = { method: 'notifications/message', params: { level: 'info', data } };
+  await (context.mcpReq?.notify(message) ?? context.sendNotification?.(message));
+}
 
 async function until(holds: () => boolean): Promise<void> {
   for (let n = 0; !holds(); n += 1) {
