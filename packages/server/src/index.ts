@@ -33,4 +33,8 @@ export type { IsolatedHandler, IsolatedOptions } from './sdk/isolated.ts';
 export type { ProtectOptions } from './sdk/protect.ts';
 export type { DeadlineOptions, ToolOptions } from './sdk/rules.ts';
 export type { ProtectableServer } from './sdk/shapes.ts';
+export type { FetchHandler } from './serve/http/door.ts';
+export type { NodeHandler } from './serve/http/node-handler.ts';
+export type { HttpHandlerOptions, HttpServeContext, HttpServerFactory } from './serve/http/options.ts';
+export type { FetchOptions } from './serve/http/sdk.ts';
 export type { ServeContext, ServerFactory, ServeStdioOptions, StdioServer } from './serve/stdio.ts';
