@@ -11,6 +11,15 @@ import { type ProtectOptions, protect } from './sdk/protect.ts';
 import type { DeadlineOptions } from './sdk/rules.ts';
 import type { ProtectableServer } from './sdk/shapes.ts';
 import { Door, type FetchHandler } from './serve/http/door.ts';
+import {
+  type ExpressMiddleware,
+  express,
+  type FastifyHook,
+  fastify,
+  type HonoContext,
+  type HonoMiddleware,
+  hono,
+} from './serve/http/middleware.ts';
 import { type NodeHandler, nodeHandler } from './serve/http/node-handler.ts';
 import type { HttpHandlerOptions, HttpServerFactory } from './serve/http/options.ts';
 import { type ServerFactory, type ServeStdioOptions, type StdioServer, serveStdio } from './serve/stdio.ts';
@@ -61,6 +70,21 @@ export interface Estop {
   fetchHandler(factory: HttpServerFactory, options?: HttpHandlerOptions): FetchHandler;
   /** The same for `node:http`, Express (`app.all('/mcp', handler)`) and what else has Node's requests. */
   nodeHandler(factory: HttpServerFactory, options?: HttpHandlerOptions): NodeHandler;
+  /**
+   * Middleware for an Express app whose own routes connect `protect`ed servers, after the one that authenticates. What
+   * it adds to `protect` alone: a DELETE of a session that estop minted stops its calls; and where the app hands the
+   * SDK a web request, the client's address.
+   */
+  express(): ExpressMiddleware;
+  /** The same for Fastify: a hook for `onRequest` or later. */
+  fastify(): FastifyHook;
+  /**
+   * The same for Hono; and where an app hands the SDK a request without the signal of the one that came, a client of
+   * the legacy era that hangs up is noticed.
+   *
+   * @param authInfo what the app's authentication found, where it keeps it
+   */
+  hono<C extends HonoContext = HonoContext>(authInfo?: (context: C) => unknown): HonoMiddleware<C>;
   /**
    * The program's own cancel: stops every live call with this key, or waits for the next one that has it, for 300 s
    * at most. For requests from the wire nothing is to be done: estop reads them.
@@ -113,6 +137,9 @@ export function createEstop(options: EstopOptions = {}): Estop {
       return { fetch, close, destroy };
     },
     nodeHandler: (factory, handlerOptions = {}) => nodeHandler(factory, handlerOptions, context),
+    express: () => express(context),
+    fastify: () => fastify(context),
+    hono: (authInfo) => hono(context, authInfo),
     cancel: (scope, requestId, why) => engine.registry.record(scope, requestId, cancelled('library', why)),
     release: (call) => call.release(),
     calls: () => engine.registry.calls(),

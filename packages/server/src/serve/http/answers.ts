@@ -35,6 +35,12 @@ export function whenOver(response: Response, over: (isWhole: boolean) => void): 
     return response;
   }
   const reader = response.body.getReader();
+  let isOver = false;
+  // A body that is given up ends the reading of it as well.
+  const end = (isWhole: boolean): void => {
+    if (!isOver) over(isWhole);
+    isOver = true;
+  };
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
@@ -43,15 +49,15 @@ export function whenOver(response: Response, over: (isWhole: boolean) => void): 
           controller.enqueue(value);
           return;
         }
-        over(true);
+        end(true);
         controller.close();
       } catch (error) {
-        over(false);
+        end(false);
         controller.error(error);
       }
     },
     cancel(reason) {
-      over(false);
+      end(false);
       return reader.cancel(reason);
     },
   });

@@ -10,7 +10,7 @@ import { type Make, making } from './make.ts';
 import { endsMinted } from './minted.ts';
 import { checkHttpOptions, type HttpHandlerOptions, type HttpServerFactory } from './options.ts';
 import { internalError, isShut } from './refusals.ts';
-import { type FetchOptions, httpSdk } from './sdk.ts';
+import { type FetchOptions, type HttpSdk, httpSdk } from './sdk.ts';
 
 export interface FetchHandler {
   /** Answers a request. Never rejects. */
@@ -36,6 +36,7 @@ export class Door implements FetchHandler {
   readonly #make: Make;
   readonly #options: HttpHandlerOptions;
   readonly #context: ProtectContext;
+  readonly #given: HttpSdk | undefined;
   readonly #answers = new Answers();
   #eras: Promise<Eras> | undefined;
   #isShut = false;
@@ -43,13 +44,21 @@ export class Door implements FetchHandler {
 
   /**
    * @param where names the place for errors: `fetchHandler()`
+   * @param given of which major the factory's servers are, where that is known; otherwise it is found out
    * @throws TypeError or RangeError for an option that is none of its kind, naming it
    */
-  constructor(factory: HttpServerFactory, options: HttpHandlerOptions, context: ProtectContext, where: string) {
+  constructor(
+    factory: HttpServerFactory,
+    options: HttpHandlerOptions,
+    context: ProtectContext,
+    where: string,
+    given?: HttpSdk,
+  ) {
     checkHttpOptions(options, where);
     this.#make = making(factory, context);
     this.#options = options;
     this.#context = context;
+    this.#given = given;
   }
 
   fetch = async (given: Request, options: FetchOptions = {}): Promise<Response> => {
@@ -102,7 +111,7 @@ export class Door implements FetchHandler {
   }
 
   async #load(request: Request, authInfo: unknown): Promise<Eras> {
-    const sdk = await httpSdk(() => this.#make('legacy', request, authInfo));
+    const sdk = this.#given ?? (await httpSdk(() => this.#make('legacy', request, authInfo)));
     return new Eras(sdk, this.#make, this.#options, this.#context);
   }
 }

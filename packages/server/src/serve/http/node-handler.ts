@@ -23,7 +23,11 @@ export function nodeHandler(
   options: HttpHandlerOptions,
   context: ProtectContext,
 ): NodeHandler {
-  const { fetch, close, destroy } = new Door(factory, options, context, 'nodeHandler()');
+  return overNode(new Door(factory, options, context, 'nodeHandler()'), context);
+}
+
+/** The door, for Node's requests. */
+export function overNode({ fetch, close, destroy }: Door, context: ProtectContext): NodeHandler {
   const handle = (request: IncomingMessage, response: ServerResponse, parsedBody?: unknown): Promise<void> => {
     // At the earliest moment: a client may be gone before its body is read.
     context.http.exchanges.ofNode(request, response);

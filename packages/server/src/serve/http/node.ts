@@ -28,7 +28,7 @@ export async function serveNode(
 ): Promise<void> {
   const gone = goneSignal(response);
   const { auth: authInfo, body: left } = request as Prepared;
-  const body = parsed ?? (request.readableEnded ? left : await read(request));
+  const body = parsed !== undefined ? parsed : request.readableEnded ? left : await read(request);
   if (gone.aborted) return;
   const answer = await answerOf(fetch, request, gone, body, authInfo);
   await write(answer, response);

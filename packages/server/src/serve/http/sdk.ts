@@ -62,7 +62,8 @@ async function sdkV1(): Promise<HttpSdk> {
   return { Transport: sdk.WebStandardStreamableHTTPServerTransport, modern: undefined };
 }
 
-async function sdkV2(): Promise<HttpSdk> {
+/** @throws Error when v2 is not installed */
+export async function sdkV2(): Promise<HttpSdk> {
   const sdk = (await import(V2)) as Modern & { WebStandardStreamableHTTPServerTransport: NewWebTransport };
   return { Transport: sdk.WebStandardStreamableHTTPServerTransport, modern: sdk };
 }
