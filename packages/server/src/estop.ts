@@ -10,6 +10,18 @@ import { callTool } from './sdk/nested.ts';
 import { type ProtectOptions, protect } from './sdk/protect.ts';
 import type { DeadlineOptions } from './sdk/rules.ts';
 import type { ProtectableServer } from './sdk/shapes.ts';
+import { Door, type FetchHandler } from './serve/http/door.ts';
+import {
+  type ExpressMiddleware,
+  express,
+  type FastifyHook,
+  fastify,
+  type HonoContext,
+  type HonoMiddleware,
+  hono,
+} from './serve/http/middleware.ts';
+import { type NodeHandler, nodeHandler } from './serve/http/node-handler.ts';
+import type { HttpHandlerOptions, HttpServerFactory } from './serve/http/options.ts';
 import { type ServerFactory, type ServeStdioOptions, type StdioServer, serveStdio } from './serve/stdio.ts';
 
 /** `timeoutMs` is that of any protected server's calls, where nothing nearer says so; default: none. */
@@ -49,6 +61,31 @@ export interface Estop {
    */
   serveStdio(factory: ServerFactory, options?: ServeStdioOptions): Promise<StdioServer>;
   /**
+   * Serves a factory's servers over HTTP, protected, on the web's `Request` and `Response`: with SDK v2 in both eras, with
+   * v1 in the legacy era. Does not look at Host and Origin, and does not authenticate: put that before it.
+   *
+   * @throws TypeError or RangeError for an option that is none of its kind. Without an SDK every answer is a 500, of which
+   *   `onerror` hears why
+   */
+  fetchHandler(factory: HttpServerFactory, options?: HttpHandlerOptions): FetchHandler;
+  /** The same for `node:http`, Express (`app.all('/mcp', handler)`) and what else has Node's requests. */
+  nodeHandler(factory: HttpServerFactory, options?: HttpHandlerOptions): NodeHandler;
+  /**
+   * Middleware for an Express app whose own routes connect `protect`ed servers, after the one that authenticates. What
+   * it adds to `protect` alone: a DELETE of a session that estop minted stops its calls; and where the app hands the
+   * SDK a web request, the client's address.
+   */
+  express(): ExpressMiddleware;
+  /** The same for Fastify: a hook for `onRequest` or later. */
+  fastify(): FastifyHook;
+  /**
+   * The same for Hono; and where an app hands the SDK a request without the signal of the one that came, a client of
+   * the legacy era that hangs up is noticed.
+   *
+   * @param authInfo what the app's authentication found, where it keeps it
+   */
+  hono<C extends HonoContext = HonoContext>(authInfo?: (context: C) => unknown): HonoMiddleware<C>;
+  /**
    * The program's own cancel: stops every live call with this key, or waits for the next one that has it, for 300 s
    * at most. For requests from the wire nothing is to be done: estop reads them.
    *
@@ -61,6 +98,13 @@ export interface Estop {
   /** All calls in flight; a copy. */
   calls(): Call[];
   stats(): Stats;
+  /**
+   * Refuses the calls that come from now on, as `shutdown`, lets those in flight end by themselves for `drainMs`, and then
+   * stops the rest. Closes no connection.
+   *
+   * @returns as `stop()`
+   */
+  close(): Promise<void>;
   /**
    * Stops every call as `shutdown`, and refuses those that come later. Closes no connection.
    *
@@ -88,10 +132,22 @@ export function createEstop(options: EstopOptions = {}): Estop {
     callTool: (handlerContext, name, args, callOptions = {}) => callTool(handlerContext, name, args, callOptions),
     isolated: (isolatedOptions) => isolated(isolatedOptions, engine),
     serveStdio: (factory, serveOptions = {}) => serveStdio(factory, serveOptions, context),
+    fetchHandler(factory, handlerOptions = {}) {
+      const { fetch, close, destroy } = new Door(factory, handlerOptions, context, 'fetchHandler()');
+      return { fetch, close, destroy };
+    },
+    nodeHandler: (factory, handlerOptions = {}) => nodeHandler(factory, handlerOptions, context),
+    express: () => express(context),
+    fastify: () => fastify(context),
+    hono: (authInfo) => hono(context, authInfo),
     cancel: (scope, requestId, why) => engine.registry.record(scope, requestId, cancelled('library', why)),
     release: (call) => call.release(),
     calls: () => engine.registry.calls(),
     stats: () => engine.stats(),
+    async close() {
+      await engine.drain();
+      await engine.close();
+    },
     stop: () => engine.close(),
   };
 }

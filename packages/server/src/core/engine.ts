@@ -24,6 +24,8 @@ export interface EngineOptions extends SlotLimits {
   readonly graceMs?: number | undefined;
   /** ms between SIGTERM and SIGKILL for the processes of a call; default 1 000. 0 kills at once. */
   readonly termMs?: number | undefined;
+  /** ms that calls may take to end by themselves at a shutdown that waits for them; default 10 000. */
+  readonly drainMs?: number | undefined;
   /**
    * Whether the processes of a call get a control group where this process may make one (Linux, cgroup v2): it shows
    * for certain when all of them have ended. Default: yes.
@@ -54,6 +56,7 @@ export interface Stats {
 
 const DEFAULT_GRACE_MS = 2_000;
 const DEFAULT_TERM_MS = 1_000;
+const DEFAULT_DRAIN_MS = 10_000;
 const DEFAULT_CLEANUP_MS = 60_000;
 /** ms that spares may take to end when the engine closes: one may be importing by native code that does not return. */
 const SPARES_END_MS = 1_000;
@@ -63,6 +66,7 @@ export class Engine implements CallHost {
   readonly alarms: Alarms;
   readonly graceMs: number;
   readonly termMs: number;
+  readonly drainMs: number;
   readonly cgroups: boolean;
   readonly registry: Registry;
   readonly slots: Slots;
@@ -72,7 +76,10 @@ export class Engine implements CallHost {
   #queued = 0;
   #running = 0;
   #inFlight = 0;
-  #closedWith: StopReason | undefined;
+  // Calls that come are refused with it; not those that a call makes which may still run.
+  #refusesWith: StopReason | undefined;
+  // Each hears, once, that no call waits or runs.
+  #drained: (() => void)[] = [];
 
   /** @throws RangeError for an option that is no number of its kind, naming it */
   constructor(options: EngineOptions = {}) {
@@ -80,6 +87,7 @@ export class Engine implements CallHost {
     this.alarms = new Alarms(this.clock);
     this.graceMs = checkMs(options.graceMs === undefined ? DEFAULT_GRACE_MS : options.graceMs, 'graceMs');
     this.termMs = checkMs(options.termMs === undefined ? DEFAULT_TERM_MS : options.termMs, 'termMs');
+    this.drainMs = checkMs(options.drainMs === undefined ? DEFAULT_DRAIN_MS : options.drainMs, 'drainMs');
     this.cgroups = checkFlag(options.cgroups === undefined ? true : options.cgroups, 'cgroups');
     this.registry = new Registry(this.clock, options.recorded);
     this.slots = new Slots(this.clock, options);
@@ -93,7 +101,7 @@ export class Engine implements CallHost {
     this.#queued += 1;
     this.#inFlight += 1;
     this.registry.track(call);
-    if (this.#closedWith !== undefined) call.stop(this.#closedWith);
+    if (this.#refusesWith !== undefined && init.parent === undefined) call.stop(this.#refusesWith);
     return call;
   }
 
@@ -124,13 +132,25 @@ export class Engine implements CallHost {
   }
 
   /**
+   * Refuses calls that come later, and lets those that are there end by themselves. Does not stop any.
+   *
+   * @returns when none waits or runs that was not stopped, after `drainMs` at the latest
+   */
+  async drain(reason: StopReason = shutdown()): Promise<void> {
+    this.#refusesWith ??= reason;
+    if (this.#isDrained) return;
+    const drained = new Promise<void>((resolve) => this.#drained.push(resolve));
+    await within(this.clock, this.drainMs, drained);
+  }
+
+  /**
    * Stops every call, refuses those that come later, and sends the janitor home. Does not wait for calls to end well.
    *
    * @returns when the ladders are done and the spares have ended, which is bounded; a handler that listens to nothing
    *   may still run
    */
   async close(reason: StopReason = shutdown()): Promise<void> {
-    this.#closedWith ??= reason;
+    this.#refusesWith ??= reason;
     this.#janitor.dismiss();
     for (const call of this.registry.calls()) call.stop(reason);
     const sparesGone = this.spares.close();
@@ -143,11 +163,15 @@ export class Engine implements CallHost {
     if (from === 'queued') this.#queued -= 1;
     else if (from === 'running') this.#running -= 1;
     if (to === 'running') this.#running += 1;
+    if (this.#drained.length > 0 && this.#isDrained) for (const drained of this.#drained.splice(0)) drained();
   }
 
   left(call: Call): void {
     this.#inFlight -= 1;
     this.registry.untrack(call);
     call.owner?.left(call);
+  }
+  get #isDrained(): boolean {
+    return this.#queued + this.#running === 0;
   }
 }

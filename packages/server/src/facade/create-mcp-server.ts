@@ -9,6 +9,7 @@ import { answerStop } from '../sdk/answer.ts';
 import { contextOf, type ProtectContext } from '../sdk/context.ts';
 import { protect } from '../sdk/protect.ts';
 import type { DeadlineOptions } from '../sdk/rules.ts';
+import { type HttpServer, type ListenOptions, listen } from '../serve/http/listen.ts';
 import { type StdioServer, serveStdio } from '../serve/stdio.ts';
 import { entryV2 } from '../serve/stdio-v2.ts';
 import { InProcess, type InProcessOptions } from './in-process.ts';
@@ -35,6 +36,11 @@ export interface ServeOptions {
   readonly transport?: 'stdio' | object | undefined;
   /** Hears of errors that concern no call. */
   readonly onerror?: ((error: Error) => void) | undefined;
+}
+
+/** On a port of this machine, to clients of both eras. */
+export interface HttpServeOptions extends ListenOptions {
+  readonly transport: 'http';
 }
 
 export interface McpApp {
@@ -66,6 +72,17 @@ export interface McpApp {
    */
   serve(options?: ServeOptions): Promise<StdioServer>;
   /**
+   * Serves the tools over HTTP, on `127.0.0.1` where no other host is given, and only under the names of this machine. At
+   * SIGTERM and SIGINT no call is begun any more, those in flight may end by themselves for `drainMs`, and then the process
+   * ends by that signal; unless the program listens for it itself.
+   *
+   * Does not authenticate: for that, put `nodeHandler` behind what does.
+   *
+   * @throws (rejects with) an Error when the port cannot be had, without `@modelcontextprotocol/server`, or after `stop()`;
+   *   TypeError or RangeError for an option that is none of its kind
+   */
+  serve(options: HttpServeOptions): Promise<HttpServer>;
+  /**
    * Stops every call as `shutdown`, answers their clients, refuses what comes later and closes all that is served.
    * Does not exit the process, nor end a handler that does not listen.
    *
@@ -90,7 +107,7 @@ class Facade implements McpApp {
   readonly #inProcess: InProcess;
   // Invariant: has each tool, while it is not closed.
   readonly #servers = new Set<SdkServer>();
-  readonly #serving = new Set<Promise<StdioServer>>();
+  readonly #serving = new Set<Promise<StdioServer | HttpServer>>();
   #ownsStdio = false;
   #stopped: Promise<void> | undefined;
 
@@ -114,14 +131,17 @@ class Facade implements McpApp {
     return this.#inProcess.call(name, args, options);
   }
 
-  async serve({ transport = 'stdio', onerror }: ServeOptions = {}): Promise<StdioServer> {
+  serve(options?: ServeOptions): Promise<StdioServer>;
+  serve(options: HttpServeOptions): Promise<HttpServer>;
+  async serve(options: ServeOptions | HttpServeOptions = {}): Promise<StdioServer | HttpServer> {
+    const { transport = 'stdio' } = options;
     checkTransport(transport);
     if (this.#stopped !== undefined) throw new Error(`estop: serve(): ${this.#info.name} was stopped`);
     if (transport === 'stdio') {
       if (this.#ownsStdio) throw new Error(`estop: serve(): ${this.#info.name} is served over stdio already`);
       this.#ownsStdio = true;
     }
-    const serving = this.#serve(transport, onerror);
+    const serving = isHttp(options) ? this.#listen(options) : this.#serve(transport as object, options.onerror);
     this.#serving.add(serving);
     const over = (): void => void this.#serving.delete(serving);
     serving.then(({ closed }) => closed.then(over), over);
@@ -138,17 +158,32 @@ class Facade implements McpApp {
   }
 
   async #serve(transport: 'stdio' | object, onerror: ServeOptions['onerror']): Promise<StdioServer> {
+    const options = { ...(transport !== 'stdio' && { transport }), ...(onerror && { onerror }) };
+    return serveStdio(await this.#factory(), options, this.#context, await entryV2());
+  }
+
+  async #listen(options: HttpServeOptions): Promise<HttpServer> {
+    return listen(await this.#factory(), options, this.#context);
+  }
+
+  /** Makes servers with the tools that there are, and that know of those that come later. */
+  async #factory(): Promise<() => SdkServer> {
     const McpServer = await loadSdk();
-    const factory = (): SdkServer => {
+    return () => {
       const server = sdkServer(McpServer, this.#info);
+      const forget = (): void => void this.#servers.delete(server);
       this.#servers.add(server);
-      server.server.onclose = () => void this.#servers.delete(server);
+      server.server.onclose = forget;
+      // The SDK closes some that it has never connected: then there is nothing to hear of.
+      const close = server.close.bind(server);
+      server.close = () => {
+        forget();
+        return close();
+      };
       for (const tool of this.#tools) register(server, tool, this.#inProcess);
       protect(server, {}, this.#context, this.#tools.rules);
       return server;
     };
-    const options = { ...(transport !== 'stdio' && { transport }), ...(onerror && { onerror }) };
-    return serveStdio(factory, options, this.#context, await entryV2());
   }
 
   async #stop(): Promise<void> {
@@ -156,7 +191,11 @@ class Facade implements McpApp {
     // The answers of what was stopped are promises of the SDK; they are written before the connection is closed.
     await new Promise(setImmediate);
     const served = await Promise.allSettled(this.#serving);
-    await Promise.all(served.map((one) => one.status === 'fulfilled' && one.value.close()));
+    await Promise.all(
+      served.map(
+        (one) => one.status === 'fulfilled' && ('destroy' in one.value ? one.value.destroy() : one.value.close()),
+      ),
+    );
     await ended;
   }
 }
@@ -170,9 +209,15 @@ function infoOf(options: McpServerOptions): ServerInfo {
   return { name, version, instructions };
 }
 
+function isHttp(options: ServeOptions | HttpServeOptions): options is HttpServeOptions {
+  return options.transport === 'http';
+}
+
 function checkTransport(transport: unknown): void {
-  if (transport === 'stdio') return;
+  if (transport === 'stdio' || transport === 'http') return;
   const { start, send } = (transport ?? {}) as { start?: unknown; send?: unknown };
   if (typeof start === 'function' && typeof send === 'function') return;
-  throw new TypeError(`estop: serve(): transport must be "stdio" or a transport of the SDK, got ${show(transport)}`);
+  throw new TypeError(
+    `estop: serve(): transport must be "stdio", "http" or a transport of the SDK, got ${show(transport)}`,
+  );
 }

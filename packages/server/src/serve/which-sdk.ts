@@ -29,7 +29,7 @@ export async function entryFor(factory: ServerFactory, { legacy }: ServeStdioOpt
   return { entry: await entryV1(), make: () => first };
 }
 
-function isInstalled(name: string): boolean {
+export function isInstalled(name: string): boolean {
   try {
     import.meta.resolve(name);
     return true;

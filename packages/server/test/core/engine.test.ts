@@ -153,9 +153,73 @@ describe('close', () => {
   });
 });
 
+describe('drain', () => {
+  test('refuses calls that come, and is done when the last one has ended by itself', async () => {
+    const { engine, start } = rig({ maxConcurrency: 1 });
+    const [running, waiting] = [start(), start()];
+    const drained = observed(engine.drain());
+    const late = start();
+    expect(late.call).toMatchObject({ state: 'refused', reason: { kind: 'shutdown' } });
+    running.returns();
+    await turns();
+    expect([drained.isDone, waiting.call.state]).toEqual([false, 'running']);
+    waiting.returns();
+    await drained.done;
+    expect([running, waiting].map(({ call }) => call.reason)).toEqual([undefined, undefined]);
+  });
+
+  test('lets a call that is in flight make calls of its own', async () => {
+    const { engine, start } = rig();
+    const { call, returns } = start();
+    const drained = engine.drain();
+    const nested = engine.nest(call, { method: 'tools/call', name: 'other' });
+    expect(await nested.run(() => 'it ran', { timeoutMs: Infinity })).toBe('it ran');
+    returns();
+    await drained;
+  });
+
+  test('is over after its bound, and has stopped nothing', async () => {
+    const { engine, clock, start } = rig({ drainMs: 50 });
+    const { call } = start();
+    const drained = observed(engine.drain());
+    clock.advance(49);
+    await turns();
+    expect(drained.isDone).toBe(false);
+    clock.advance(1);
+    await drained.done;
+    expect(call.state).toBe('running');
+    expect(clock.pending).toBe(0);
+  });
+
+  test('does not wait for what was stopped already', async () => {
+    const { engine, start } = rig();
+    start().call.stop(cancelled('library'));
+    await engine.drain();
+    expect(engine.stats().inFlight).toBe(1);
+  });
+
+  test('is cut short by close', async () => {
+    const { engine, start } = rig();
+    const { call } = start();
+    const drained = engine.drain();
+    void engine.close();
+    await drained;
+    expect(call.reason?.kind).toBe('shutdown');
+  });
+});
+
+function observed(promise: Promise<void>): { readonly isDone: boolean; readonly done: Promise<void> } {
+  const seen = { isDone: false, done: promise };
+  seen.done = promise.then(() => {
+    seen.isDone = true;
+  });
+  return seen;
+}
+
 describe('its options', () => {
   test.each([
     ['graceMs', NaN, 'a number of milliseconds >= 0, got NaN'],
+    ['drainMs', '10', 'a number of milliseconds >= 0, got "10"'],
     ['cleanupMs', -1, 'a number of milliseconds >= 0, got -1'],
     ['maxConcurrency', 0, 'an integer >= 1 or Infinity, got 0'],
     ['queueTimeoutMs', '5', 'a number of milliseconds >= 0, got "5"'],

@@ -177,6 +177,8 @@ describe('serve() refuses', () => {
     const { app } = appOn();
     const serving = app.serve({ transport: transport as object });
     await expect(serving).rejects.toThrow(TypeError);
-    await expect(serving).rejects.toThrow('estop: serve(): transport must be "stdio" or a transport of the SDK, got ');
+    await expect(serving).rejects.toThrow(
+      'estop: serve(): transport must be "stdio", "http" or a transport of the SDK, got ',
+    );
   });
 });
