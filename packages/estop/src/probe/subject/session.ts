@@ -92,7 +92,7 @@ async function connected(harness: Harness, subject: Subject, era: Era, over: Abo
   let client: ProbeClient | undefined;
   try {
     if (!(await subject.listens(timeoutMs, over))) {
-      return fail(`the server accepted no connection at ${harness.url} within ${timeoutMs} ms`);
+      return fail(`the server accepted no connection at ${subject.url} within ${timeoutMs} ms`);
     }
     const connecting = harness.connect(subject.endpoint, era, timeoutMs);
     client = await orClosed(connecting, ended.promise);

@@ -22,6 +22,8 @@ export interface Subject
   extends Pick<SubjectProcess, 'pid' | 'alive' | 'exited' | 'drained' | 'stderrTail' | 'killNow'> {
   readonly transport: Transport;
   readonly endpoint: Endpoint;
+  /** Over HTTP: where the server itself listens. */
+  readonly url: string | undefined;
   /** The client closed the connection before the server did: an exit after that may be what a server owes to that. */
   readonly hungUpOn: boolean;
   /** It has written a frame, or answered a request over HTTP. */
@@ -72,6 +74,7 @@ async function overPipes({ log, capture, ...options }: SubjectOptions): Promise<
   return subjectOf(child, seen, {
     transport: 'stdio',
     endpoint,
+    url: undefined,
     listens: async () => true,
     stop: () => child.stop(STDIN_GRACE_MS),
   });
@@ -96,6 +99,7 @@ async function overHttp({ log, capture, command, ...options }: SubjectOptions, u
   return subjectOf(child, seen, {
     transport: 'http',
     endpoint: proxy.url,
+    url: target.href,
     async listens(timeoutMs, over) {
       const end = performance.now() + timeoutMs;
       while (!(await accepts(target))) {
@@ -113,7 +117,7 @@ async function overHttp({ log, capture, command, ...options }: SubjectOptions, u
 }
 
 type Seen = Pick<Subject, 'hungUpOn' | 'spoke' | 'garbage'>;
-type Own = Pick<Subject, 'transport' | 'endpoint' | 'listens' | 'stop'>;
+type Own = Pick<Subject, 'transport' | 'endpoint' | 'url' | 'listens' | 'stop'>;
 
 function subjectOf(child: SubjectProcess, seen: Seen, own: Own): Subject {
   const { pid, exited, drained, killNow } = child;

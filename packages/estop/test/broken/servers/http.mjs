@@ -1,5 +1,5 @@
 /**
- * Over HTTP: `http.mjs DOOR HANDLER PORT` puts the kit's tool behind a door that authors build of the bare SDKs.
+ * Over HTTP: `http.mjs DOOR HANDLER PORT` puts the kit's tool, and one that has never heard of estop, behind a door that authors build of the bare SDKs.
  *
  * Doors:
  * - `v1-stateless` a server and a transport for each POST, as the SDK's example has it; a cancel comes to another one.
@@ -25,9 +25,14 @@ const slow = slowMarker({ onSignal: 'forward', progress: true });
 
 const HANDLERS = {
   sound: () => slow,
-  crashes: () => (args, context) => {
-    (context.mcpReq ?? context).signal.addEventListener('abort', () => process.exit(1));
-    return slow(args, context);
+  // `createMcpHandler` fires the signal of what has ended normally, too.
+  crashes: () => async (args, context) => {
+    const { signal } = context.mcpReq ?? context;
+    const crash = () => process.exit(1);
+    signal.addEventListener('abort', crash);
+    const result = await slow(args, context);
+    signal.removeEventListener('abort', crash);
+    return result;
   },
   answers: (send) => async (args, context) => {
     try {
@@ -38,6 +43,11 @@ const HANDLERS = {
   },
 };
 
+const fetchUrl = async ({ url }, context) => {
+  const response = await fetch(url, { signal: (context.mcpReq ?? context).signal });
+  return { content: [{ type: 'text', text: await response.text() }] };
+};
+
 function v1(transport) {
   const server = new McpServerV1({ name: 'subject', version: '1.0.0' });
   const inputSchema = { test_id: z.string(), work_url: z.string() };
@@ -46,6 +56,7 @@ function v1(transport) {
     { inputSchema },
     HANDLERS[how]((answer) => transport.send(answer)),
   );
+  server.registerTool('fetch_url', { inputSchema: { url: z.string() } }, fetchUrl);
   return server.connect(transport);
 }
 
@@ -77,6 +88,7 @@ function v2Handler(options) {
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'subject', version: '1.0.0' });
     server.registerTool(slowMarkerTool.name, slowMarkerTool.config, HANDLERS[how]());
+    server.registerTool('fetch_url', { inputSchema: z.object({ url: z.string() }) }, fetchUrl);
     return server;
   }, options);
   return toNodeHandler(handler);
