@@ -4,9 +4,8 @@
  * Where the bare SDK loses the cancel, what is protected is alone: after it was seen that the bare one goes on.
  */
 import { ALL_KINDS } from '../kinds.ts';
-import { median } from '../row.ts';
 import { WIRINGS } from '../wirings.ts';
-import { Cannot } from './answering.ts';
+import { Cannot, medianOf } from './answering.ts';
 import { answerInTurns } from './in-turns.ts';
 import { askedWiring, connectOverHttp, type OverHttp } from './over-http.ts';
 import { Silent } from './told.ts';
@@ -24,11 +23,7 @@ answerInTurns<OverHttp>({
     if (losesCancels) await seeThatBareGoesOn(pin);
     return connectOverHttp(wiring, kind, pin);
   },
-  async measure(server, count) {
-    const latencies: number[] = [];
-    for (let n = 0; n < count; n += 1) latencies.push(await cancelOnce(server));
-    return median(latencies);
-  },
+  measure: (server, count) => medianOf(count, () => cancelOnce(server)),
 });
 
 async function seeThatBareGoesOn(pin: readonly string[]): Promise<void> {

@@ -1,13 +1,9 @@
 /** From the client's abort to the handler's signal, over stdio. */
-import { median } from '../row.ts';
+import { medianOf } from './answering.ts';
 import { answerOverStdio, type OverStdio } from './over-stdio.ts';
 import { WAIT } from './tools.ts';
 
-answerOverStdio(async (server, count) => {
-  const latencies: number[] = [];
-  for (let n = 0; n < count; n += 1) latencies.push(await cancelOnce(server));
-  return median(latencies);
-});
+answerOverStdio((server, count) => medianOf(count, () => cancelOnce(server)));
 
 /** @returns microseconds */
 async function cancelOnce({ client, told }: OverStdio): Promise<number> {
