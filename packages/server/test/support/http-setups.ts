@@ -132,7 +132,7 @@ function serverV2({ protect, holding }: Serving): McpServerV2 {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-async function listen(handler: Handler): Promise<{ url: string; http: HttpServer }> {
+export async function listen(handler: Handler): Promise<{ url: string; http: HttpServer }> {
   const http = createServer((request, response) => void handler(request, response));
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
