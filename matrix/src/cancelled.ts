@@ -2,6 +2,13 @@
 import { type Cell, probeServer } from 'estop/probe';
 import { commandOf, type Mode, type Setup } from './setups.ts';
 
+export interface ProbeRun {
+  /** The directory for its logs. */
+  readonly out: string;
+  /** Interrupts it. */
+  readonly signal: AbortSignal;
+}
+
 export interface Cancelled {
   /** The work of a call that was cancelled while it ran. */
   readonly cancel: string;
@@ -18,8 +25,7 @@ export interface Cancelled {
 /** ms: the first is waited out only for a stop that does not come. */
 const TIMES = { timeoutMs: 3_000, windowMs: 300 };
 
-/** @param out  the directory for the probe's logs */
-export async function cancelled(setup: Setup, mode: Mode, out: string): Promise<Cancelled> {
+export async function cancelled(setup: Setup, mode: Mode, { out, signal }: ProbeRun): Promise<Cancelled> {
   const { eras, log } = await probeServer({
     command: commandOf(setup, mode, '{{port}}'),
     //     ...(setup.transport === 'http' && { url: 'http://127.0.0.1:{{port}}/mcp' }),
@@ -28,6 +34,7 @@ export async function cancelled(setup: Setup, mode: Mode, out: string): Promise<
     repeats: 1,
     ...TIMES,
     out,
+    signal,
   });
   const cells = eras.flatMap((era) => era.cells);
   const others = cells.filter(({ verdict }) => verdict !== 'as expected');

@@ -2,7 +2,7 @@
  * What is found out about one subject, in the order of the table's columns.
  */
 import { inSession } from './by-hand/session.ts';
-import { cancelled } from './cancelled.ts';
+import { cancelled, type ProbeRun } from './cancelled.ts';
 import { hungUp } from './hung-up.ts';
 import { leftOpen } from './left-open.ts';
 import type { Mode, Setup } from './setups.ts';
@@ -25,9 +25,10 @@ export interface Found {
   readonly log: string;
 }
 
-/** @throws Error when the subject could not be started, or not be probed */
-export async function find(setup: Setup, mode: Mode, out: string): Promise<Found> {
-  const { cancel, after, cells, others, log } = await cancelled(setup, mode, out);
+/** @throws Error when the subject could not be started, or not be probed; the signal's reason when it was interrupted */
+export async function find(setup: Setup, mode: Mode, run: ProbeRun): Promise<Found> {
+  const { cancel, after, cells, others, log } = await cancelled(setup, mode, run);
+  run.signal.throwIfAborted();
   const [open, hangUp] = await inSession(setup, mode, async (session) => {
     // The hang-up last: over stdio nothing can follow it.
     const left = await leftOpen(setup, session);

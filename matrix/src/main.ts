@@ -3,7 +3,7 @@
  * estop and with it.
  *
  * stdout has the table and what is not as expected, stderr each row as it is done. Exit codes: 0 every row is as
- * expected, 1 one is not; 3 usage.
+ * expected, 1 one is not; 3 usage; 130 interrupted.
  */
 import { parseArgs } from 'node:util';
 import { EXPECTED } from './expected.ts';
@@ -11,16 +11,29 @@ import { report, sentence } from './report.ts';
 import { rowsOf, type Subject } from './rows.ts';
 import { MODES, SETUPS } from './setups.ts';
 
+const interrupt = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => interrupt.abort(new Error(`interrupted by ${signal}`)));
+}
+
 const subjects = whatIsAsked();
-if (subjects === undefined) process.exitCode = 3;
-else {
-  const rows = await rowsOf(subjects, {
-    expected: EXPECTED,
-    out: 'estop-runs',
-    onRow: (row) => process.stderr.write(`${sentence(row)}\n`),
-  });
-  process.stdout.write(`${report(rows)}\n`);
-  process.exitCode = rows.every(({ differences }) => differences.length === 0) ? 0 : 1;
+process.exitCode = subjects === undefined ? 3 : await run(subjects);
+
+async function run(asked: readonly Subject[]): Promise<number> {
+  try {
+    const rows = await rowsOf(asked, {
+      expected: EXPECTED,
+      out: 'estop-runs',
+      signal: interrupt.signal,
+      onRow: (row) => process.stderr.write(`${sentence(row)}\n`),
+    });
+    process.stdout.write(`${report(rows)}\n`);
+    return rows.every(({ differences }) => differences.length === 0) ? 0 : 1;
+  } catch (error) {
+    if (!interrupt.signal.aborted) throw error;
+    process.stderr.write(`matrix: ${interrupt.signal.reason.message}\n`);
+    return 130;
+  }
 }
 
 /** @returns `undefined` when it cannot be understood, and has been said so */

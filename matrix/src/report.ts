@@ -5,6 +5,11 @@ import type { Row } from './rows.ts';
 
 const HEADS = ['', '', ...COLUMNS].map((head) => ({ head }));
 
+const LEGEND = [
+  'cancelled, hung up on: what a call does then. after a cancel: what of the call still crosses the wire.',
+  'left open: requests of cancelled calls that the server has not ended. the probe: its cells that are as expected.',
+];
+
 /** The table, and below it what is not as expected. */
 export function report(rows: readonly Row[]): string {
   const lines = tableRows(
@@ -21,7 +26,7 @@ export function report(rows: readonly Row[]): string {
     wrong.length === 0
       ? [`All ${rows.length} as expected.`]
       : [`NOT as expected: ${wrong.length} of ${rows.length}`, ...wrong.flatMap(explained)];
-  return [...lines, '', ...last].join('\n');
+  return [...lines, '', ...LEGEND, '', ...last].join('\n');
 }
 
 /** A row as it is done. */

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test, vi } from 'vitest';
 import { EXPECTED } from '../src/expected.ts';
 import { report } from '../src/report.ts';
-import { rowsOf } from '../src/rows.ts';
+import { type RowsOptions, rowsOf } from '../src/rows.ts';
 import { SETUPS } from '../src/setups.ts';
 
 vi.setConfig({ testTimeout: 90_000 });
@@ -16,6 +16,7 @@ const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const BROKEN = new URL('broken/never-protected.mjs', import.meta.url).href;
 const out = mkdtempSync(join(tmpdir(), 'estop-matrix-'));
 afterAll(() => rmSync(out, { recursive: true, force: true }));
+const run: RowsOptions = { expected: EXPECTED, out, signal: new AbortController().signal, onRow: () => {} };
 
 function matrix(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   return spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', cwd: out, env: { ...process.env, ...env } });
@@ -27,6 +28,9 @@ test('a row for each mode of a set-up, on stdout, and exit code 0 when both are 
     '                     cancelled  hung up on  after a cancel  left open  the probe',
     'v1 stdio  bare       stops      goes on     silence         -          6 of 6',
     '          protected  stops      stops       silence         -          6 of 6',
+    '',
+    expect.stringContaining('cancelled, hung up on: '),
+    expect.stringContaining('left open: '),
     '',
     'All 2 as expected.',
     '',
@@ -46,7 +50,7 @@ test('whatever column is expected otherwise is a difference of its own, with the
   const setup = SETUPS.find(({ name }) => name === 'v2 stdio modern') ?? SETUPS[0];
   const wrong = ['goes on', 'goes on', 'an answer', '20 of 20', '3 of 6'] as const;
   const expected = { ...EXPECTED, [setup.name]: { bare: wrong, protected: wrong } };
-  const rows = await rowsOf([{ setup, mode: 'protected' }], { expected, out, onRow: () => {} });
+  const rows = await rowsOf([{ setup, mode: 'protected' }], { ...run, expected });
   expect(rows[0]?.differences).toEqual([
     'cancelled: expected "goes on", found "stops"',
     'hung up on: expected "goes on", found "stops"',
@@ -60,7 +64,7 @@ test('whatever column is expected otherwise is a difference of its own, with the
 
 test('a subject that does not start is a row without facts', async () => {
   const setup = { ...SETUPS[0], subject: 'no-such-subject' };
-  const [row] = await rowsOf([{ setup, mode: 'bare' }], { expected: EXPECTED, out, onRow: () => {} });
+  const [row] = await rowsOf([{ setup, mode: 'bare' }], run);
   expect(row).toMatchObject({ facts: undefined, differences: [expect.stringContaining('nothing was found out')] });
 });
 
