@@ -10,6 +10,7 @@ import { contextOf, type ProtectContext } from '../sdk/context.ts';
 import { protect } from '../sdk/protect.ts';
 import type { DeadlineOptions } from '../sdk/rules.ts';
 import { type StdioServer, serveStdio } from '../serve/stdio.ts';
+import { entryV2 } from '../serve/stdio-v2.ts';
 import { InProcess, type InProcessOptions } from './in-process.ts';
 import type { ToolSchema } from './schema.ts';
 import { loadSdk, register, type SdkServer, type ServerInfo, sdkServer } from './sdk-server.ts';
@@ -147,7 +148,7 @@ class Facade implements McpApp {
       return server;
     };
     const options = { ...(transport !== 'stdio' && { transport }), ...(onerror && { onerror }) };
-    return serveStdio(factory, options, this.#context);
+    return serveStdio(factory, options, this.#context, await entryV2());
   }
 
   async #stop(): Promise<void> {

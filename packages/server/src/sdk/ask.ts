@@ -36,7 +36,7 @@ export function ask(call: Call, method: Method, args: unknown[], asksUser: boole
   );
 }
 
-/** `send` may have a schema before its options: a Standard Schema, told by its one property. */
+/** `send` may have a schema before its options, v1's `sendRequest` has one: a Standard Schema, told by its one property. */
 function optionsAt(args: unknown[]): number {
   const second = args[1] as { '~standard'?: unknown } | undefined;
   return second?.['~standard'] === undefined ? 1 : 2;

@@ -1,13 +1,14 @@
 /**
  * Ties a call to the fresh context that the SDK made for its handler: there the signal is the call's own.
  *
- * After a stop `notify` and `log` resolve quietly, and what asks the client (`send`, `elicitInput`, `requestSampling`)
- * rejects with the reason. None of them becomes an unhandled rejection.
+ * After a stop `notify` and `log` (v1: `sendNotification`) resolve quietly, and what asks the client (`send`,
+ * `elicitInput`, `requestSampling`; v1: `sendRequest`) rejects with the reason. None of them becomes an unhandled
+ * rejection.
  */
 import { type Call, heard } from '../core/index.ts';
 import { ask } from './ask.ts';
 import { ASKS_USER } from './methods.ts';
-import type { ContextShape, Method, RequestContextShape } from './shapes.ts';
+import type { ContextShape, ExtraShape, HandlerContext, Method, RequestContextShape } from './shapes.ts';
 
 /** Enumerable, because the SDK spreads its contexts on the way to a handler. */
 const CALL = Symbol.for('estop.call');
@@ -31,14 +32,20 @@ type Said = Pick<
   'id' | '_meta' | 'requestState' | 'envelope' | 'inputResponses' | 'droppedInputResponseKeys'
 >;
 
+/** @param said  see `bindRequest` */
+export function bind(call: Call, context: HandlerContext, said?: Said): void {
+  if ('mcpReq' in context) bindRequest(call, context, said);
+  else bindExtra(call, context);
+}
+
 /**
- * Puts a request context of ours in the place of the SDK's, which has a hidden class of its own each time: to replace a
+ * Of v2. Puts a request context of ours in the place of the SDK's, which has a hidden class of its own each time: to replace a
  * property of it costs more than to make a new one, and each look at it costs too. So its members are read when they
  * are used.
  *
  * @param said  all that is in the context besides the members, where that can be read for less than from there
  */
-export function bind(call: Call, context: ContextShape, said?: Said): void {
+function bindRequest(call: Call, context: ContextShape, said: Said | undefined): void {
   const { mcpReq } = context;
   const { id, _meta, requestState } = said ?? mcpReq;
   const request: Bound & Record<string, unknown> = {
@@ -72,9 +79,24 @@ function addOthers(request: Record<string, unknown>, given: RequestContextShape)
   for (const name in given) if (!(name in request)) request[name] = given[name as keyof RequestContextShape];
 }
 
+/** Of v1, in place: whatever else is in it stays as it is. */
+function bindExtra(call: Call, extra: ExtraShape & Bound): void {
+  const { sendNotification, sendRequest } = extra;
+  extra.sendNotification = (...args: unknown[]) => heard(hush(call, sendNotification, args)) as Promise<void>;
+  extra.sendRequest = (...args: unknown[]) => ask(call, sendRequest, args, isForUser(args[0]));
+  extra[CALL] = call;
+  Object.defineProperty(extra, 'signal', SIGNAL);
+}
+
 /** The call of a handler's context; `undefined` where the server is not protected. */
 export function callOf(context: unknown): Call | undefined {
-  return (context as { mcpReq?: Bound } | null | undefined)?.mcpReq?.[CALL];
+  const given = context as ({ mcpReq?: Bound } & Bound) | null | undefined;
+  return (given?.mcpReq ?? given)?.[CALL];
+}
+
+/** What fires when the SDK gives the request up; of a context that is bound, the call's own. */
+export function signalOf(context: HandlerContext): AbortSignal {
+  return 'mcpReq' in context ? context.mcpReq.signal : context.signal;
 }
 
 function isForUser(request: unknown): boolean {

@@ -4,14 +4,15 @@
  * All of it goes through the context that is bound to the call: quiet after a stop, and a question ends with the call.
  */
 import type { IsolatedFunction, Progress } from '../core/index.ts';
-import type { ContextShape } from './shapes.ts';
+import { requestOf } from './extra.ts';
+import type { HandlerContext } from './shapes.ts';
 
 /** What a client of the legacy era can be asked in the midst of a call. */
 const QUESTIONS = ['elicitInput', 'requestSampling'] as const;
 export type Question = (typeof QUESTIONS)[number];
 
 /** For a function that runs elsewhere. */
-export function clientOf(context: ContextShape): Pick<IsolatedFunction, 'given' | 'onProgress' | 'onTold' | 'onAsk'> {
+export function clientOf(context: HandlerContext): Pick<IsolatedFunction, 'given' | 'onProgress' | 'onTold' | 'onAsk'> {
   return {
     given: roundOf(context),
     onProgress: (progress) => tell(context, progress),
@@ -27,7 +28,8 @@ export function clientOf(context: ContextShape): Pick<IsolatedFunction, 'given' 
 }
 
 /** What this round of the call brings, see `IsolatedContext`. */
-function roundOf({ mcpReq: { inputResponses, requestState } }: ContextShape): object {
+function roundOf(context: HandlerContext): object {
+  const { inputResponses, requestState } = requestOf(context);
   const state: unknown = typeof requestState === 'function' ? requestState() : undefined;
   return {
     ...(inputResponses !== undefined && { inputResponses }),
@@ -36,22 +38,23 @@ function roundOf({ mcpReq: { inputResponses, requestState } }: ContextShape): ob
 }
 
 /** Writes progress to the client, if it asked for it. */
-export function tell(context: ContextShape, progress: Progress): void {
-  const progressToken = context.mcpReq._meta?.progressToken;
+export function tell(context: HandlerContext, progress: Progress): void {
+  const { _meta, notify } = requestOf(context);
+  const progressToken = _meta?.progressToken;
   if (progressToken === undefined) return;
-  void context.mcpReq.notify({ method: 'notifications/progress', params: { progressToken, ...progress } });
+  void notify({ method: 'notifications/progress', params: { progressToken, ...progress } });
 }
 
 /** @param args those of the SDK's `log`: level, data, logger */
-export function log(context: ContextShape, args: readonly unknown[]): void {
-  void context.mcpReq.log(...(args as never[]));
+export function log(context: HandlerContext, args: readonly unknown[]): void {
+  void requestOf(context).log(...(args as never[]));
 }
 
 export function askClient(
-  context: ContextShape,
+  context: HandlerContext,
   question: Question,
   params: unknown,
   options: object | undefined,
 ): Promise<unknown> {
-  return context.mcpReq[question](...([params, options] as never[])) as Promise<unknown>;
+  return requestOf(context)[question](...([params, options] as never[])) as Promise<unknown>;
 }

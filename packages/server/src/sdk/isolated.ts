@@ -18,7 +18,7 @@ import {
 } from '../core/index.ts';
 import { callOf } from './bind.ts';
 import { clientOf } from './client.ts';
-import type { ContextShape } from './shapes.ts';
+import type { HandlerContext } from './shapes.ts';
 
 export interface IsolatedOptions {
   /**
@@ -65,7 +65,7 @@ export function isolated(options: IsolatedOptions, engine: Engine): IsolatedHand
   const spares = ahead > 0 ? engine.spares.keep(`${kind} ${memoryMb ?? ''} ${module}`, ahead, start) : undefined;
   return async (...given: unknown[]) => {
     // A handler without an input schema gets the context only.
-    const context = given.at(-1) as ContextShape;
+    const context = given.at(-1) as HandlerContext;
     const args = given.length > 1 ? given[0] : {};
     const call = callOf(context);
     if (call === undefined) throw new Error('estop: an isolated tool needs a protected server: estop.protect(server)');

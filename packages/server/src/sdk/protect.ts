@@ -6,14 +6,14 @@
  */
 import { type Call, disconnected } from '../core/index.ts';
 import { answerStop } from './answer.ts';
-import { bind, callOf } from './bind.ts';
+import { bind, callOf, signalOf } from './bind.ts';
 import { Connection } from './connection.ts';
 import type { ProtectContext } from './context.ts';
 import { CALL_METHODS } from './methods.ts';
 import type { Served } from './nested.ts';
 import { type CallOptions, type Rules, rulesOf } from './rules.ts';
 import {
-  type ContextShape,
+  type HandlerContext,
   type HandlerShape,
   type ProtectableServer,
   type ProtocolShape,
@@ -43,7 +43,7 @@ export function protect(
   Object.defineProperty(protocol, PROTECTED, { value: true });
 
   const handlers = new Map<string, HandlerShape>();
-  const served: Served = { handlers, rules, nest: (parent, init) => context.engine.nest(parent, init) };
+  const served: Served = { protocol, handlers, rules, nest: (parent, init) => context.engine.nest(parent, init) };
   let connection: Connection | undefined;
   const connected = (to: Connection): Connection => {
     to.served = served;
@@ -59,11 +59,11 @@ export function protect(
     };
   };
   // A handler that is called past the SDK's dispatch.
-  const unread = ({ id, method, params }: RequestShape, sdkContext: ContextShape): Call => {
+  const unread = ({ id, method, params }: RequestShape, sdkContext: HandlerContext): Call => {
     connection ??= connected(new Connection(context.engine));
     const call = connection.takeArrived(id) ?? connection.begin(id, method, params);
     // What was given up already is not started either, whatever made it so.
-    if (sdkContext.mcpReq.signal.aborted) call.stop(disconnected());
+    if (signalOf(sdkContext).aborted) call.stop(disconnected());
     bind(call, sdkContext);
     return call;
   };
@@ -100,7 +100,7 @@ function wrapTable(table: Map<string, HandlerShape>, wrap: Wrap): void {
 }
 
 /**
- * Binds a call as the SDK makes its context, where what the request says is in an object that V8 knows well.
+ * Of v2: binds a call as the SDK makes its context, where what the request says is in an object that V8 knows well.
  *
  * @param take the call that was read with this id, if one was
  */

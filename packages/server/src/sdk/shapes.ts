@@ -58,18 +58,40 @@ export interface ContextShape {
   mcpReq: RequestContextShape;
 }
 
-export type HandlerShape = (request: RequestShape, context: ContextShape) => Promise<unknown>;
+/** SDK v1's handler context, its `extra`. */
+export interface ExtraShape {
+  readonly requestId: unknown;
+  readonly sessionId?: string | undefined;
+  readonly _meta?: { readonly progressToken?: string | number } | undefined;
+  readonly signal: AbortSignal;
+  sendNotification: RequestContextShape['notify'];
+  sendRequest: Method;
+}
+
+/** A handler's context, of either major. */
+export type HandlerContext = ContextShape | ExtraShape;
+
+export type HandlerShape = (request: RequestShape, context: HandlerContext) => Promise<unknown>;
 
 /** The `Protocol` inside a server: `_requestHandlers` is private, and the same in both majors. */
 export interface ProtocolShape {
   readonly _requestHandlers: Map<string, HandlerShape>;
   readonly transport?: TransportShape | undefined;
   fallbackRequestHandler?: HandlerShape | undefined;
-  /** Makes a handler's context, as the request is read; a subclass may override it. */
+  /** Of v2 only: makes a handler's context, as the request is read; a subclass may override it. */
   buildContext?(base: ContextShape, extra?: unknown): ContextShape;
+  onerror?: ((error: Error) => void) | undefined;
   connect(transport: TransportShape): Promise<void>;
+  close(): Promise<void>;
   /** What tells a server from a client. */
   sendToolListChanged(): Promise<void>;
+}
+
+/** What SDK v1's server has for its client, where v2 has it in the context. */
+export interface ServerV1Shape {
+  elicitInput: Method;
+  createMessage: Method;
+  sendLoggingMessage(params: object, sessionId?: string): Promise<void>;
 }
 
 /** @throws TypeError when `server` is no server of an SDK that this version of estop knows */
@@ -86,10 +108,14 @@ export function protocolOf(server: unknown): ProtocolShape {
   ) {
     throw new TypeError(
       'estop: protect() was given something that is no McpServer or Server of @modelcontextprotocol/server 2.x ' +
-        '(no server with a table of request handlers was found in it)',
+        'or @modelcontextprotocol/sdk 1.x (no server with a table of request handlers was found in it)',
     );
   }
   return inner as ProtocolShape;
+}
+
+export function isV1(protocol: ProtocolShape): boolean {
+  return protocol.buildContext === undefined;
 }
 
 /** What a call is called: a tool's or prompt's name, a resource's URI. */

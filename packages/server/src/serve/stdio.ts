@@ -1,5 +1,5 @@
 /**
- * Serves a protected server over stdio, in both eras, with the official SDK's own entry.
+ * Serves a protected server over stdio: of SDK v2 in both eras, by its own entry; of v1 in the legacy era.
  *
  * When stdin ends, every call is stopped, the ladder is climbed, and the process exits with 0: nothing waits for a
  * handler that does not listen. At SIGTERM or SIGINT the same, the clients are answered, and the process ends by that
@@ -9,17 +9,24 @@
 import { Connection } from '../sdk/connection.ts';
 import type { ProtectContext } from '../sdk/context.ts';
 import { isProtected, protect } from '../sdk/protect.ts';
-import { type Frame, type ProtectableServer, protocolOf, type TransportShape } from '../sdk/shapes.ts';
+import { type ProtectableServer, protocolOf, type TransportShape } from '../sdk/shapes.ts';
+import type { Entry } from './entry.ts';
+import { Relay } from './relay.ts';
 import { stdoutRead, stopOnSignals } from './signals.ts';
+import { entryFor } from './which-sdk.ts';
 
 export interface ServeContext {
   readonly era: 'legacy' | 'modern';
 }
 
+/**
+ * With SDK v2 it is called when a client has shown its era; with v1 once, at once, and what it throws is thrown by
+ * `serveStdio`. Where both are installed it is called at once too: that server is the first legacy client's.
+ */
 export type ServerFactory = (context: ServeContext) => ProtectableServer | Promise<ProtectableServer>;
 
 export interface ServeStdioOptions {
-  /** `reject`: a client of the 2025 revisions is refused. Default `serve`. */
+  /** `reject`: a client of the 2025 revisions is refused; with SDK v2 only. Default `serve`. */
   readonly legacy?: 'serve' | 'reject';
   /** Serves this transport in place of the process's stdio; then no signal is listened for, and the process never ends. */
   readonly transport?: object;
@@ -34,20 +41,19 @@ export interface StdioServer {
   readonly closed: Promise<void>;
 }
 
-interface SdkStdio {
-  readonly StdioServerTransport: new () => TransportShape;
-  serveStdio(factory: (context: ServeContext) => unknown, options: object): { close(): Promise<void> };
-}
-
-/** @throws Error when `@modelcontextprotocol/server` is not installed */
+/**
+ * @param given of which major the factory's servers are, where that is known; otherwise it is found out
+ * @throws Error when no SDK is installed; TypeError for a v1 server and `legacy: 'reject'`; what a factory of v1 throws
+ */
 export async function serveStdio(
   factory: ServerFactory,
   options: ServeStdioOptions,
   context: ProtectContext,
+  given?: Entry,
 ): Promise<StdioServer> {
-  const sdk = await loadSdk();
+  const { entry, make } = given ? { entry: given, make: factory } : await entryFor(factory, options);
   const ownsProcess = options.transport === undefined;
-  const transport = (options.transport as TransportShape | undefined) ?? new sdk.StdioServerTransport();
+  const transport = (options.transport as TransportShape | undefined) ?? entry.newTransport();
   const relay = new Relay(transport);
   const connection = Connection.over(transport, context.engine);
 
@@ -61,19 +67,13 @@ export async function serveStdio(
   };
   if (ownsProcess) void over();
 
-  const served = sdk.serveStdio(
-    async (serving) => {
-      const server = await factory(serving);
-      if (!isProtected(server)) protect(server, {}, context);
-      context.connections.set(protocolOf(server), connection);
-      return server;
-    },
-    {
-      transport: relay,
-      ...(options.legacy && { legacy: options.legacy }),
-      ...(options.onerror && { onerror: options.onerror }),
-    },
-  );
+  const produce: ServerFactory = async (serving) => {
+    const server = await make(serving);
+    if (!isProtected(server)) protect(server, {}, context);
+    context.connections.set(protocolOf(server), connection);
+    return server;
+  };
+  const served = await entry.serve(produce, relay, options);
   const stop = (): Promise<void> => {
     isLeft = true;
     return context.engine.close();
@@ -88,51 +88,4 @@ export async function serveStdio(
       takeBack();
     },
   };
-}
-
-async function loadSdk(): Promise<SdkStdio> {
-  const name = '@modelcontextprotocol/server/stdio';
-  try {
-    return (await import(name)) as SdkStdio;
-  } catch (error) {
-    throw new Error('estop: serveStdio() needs @modelcontextprotocol/server 2.x: npm i @modelcontextprotocol/server', {
-      cause: error,
-    });
-  }
-}
-
-/**
- * The transport that the SDK is given. Its entry replaces the callbacks of a transport instead of chaining them; here
- * it replaces the relay's, and whoever reads the real one stays in front.
- */
-class Relay {
-  onmessage?: TransportShape['onmessage'];
-  onclose?: TransportShape['onclose'];
-  onerror?: (error: Error) => void;
-  readonly closed: Promise<void>;
-  readonly #transport: TransportShape;
-
-  constructor(transport: TransportShape) {
-    this.#transport = transport;
-    transport.onmessage = (message, extra) => this.onmessage?.(message, extra);
-    transport.onerror = (error) => this.onerror?.(error);
-    this.closed = new Promise((resolve) => {
-      transport.onclose = () => {
-        this.onclose?.();
-        resolve();
-      };
-    });
-  }
-
-  start(): Promise<void> {
-    return this.#transport.start();
-  }
-
-  send(message: Frame, options?: unknown): Promise<void> {
-    return this.#transport.send(message, options);
-  }
-
-  close(): Promise<void> {
-    return this.#transport.close();
-  }
 }

@@ -20,12 +20,17 @@ const serve = (era: Era, env: Record<string, string> = {}): Promise<StdioPeer> =
 
 afterEach(killMarked);
 
-describe.each(ERAS)('%s', (era) => {
+const PROCESSES: [string, Era, Record<string, string>][] = [
+  ...ERAS.map((era): (typeof PROCESSES)[number] => [`SDK v2, ${era}`, era, {}]),
+  ['SDK v1', 'legacy', { SDK: 'v1' }],
+];
+
+describe.each(PROCESSES)('%s', (_what, era, env) => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
     '%s: an SDK client is told that the server shuts down, and its connection ends',
     async (name) => {
       const command = fileURLToPath(new URL('../subjects/work-server.mjs', import.meta.url));
-      const transport = new StdioClientTransport({ command: process.execPath, args: [command] });
+      const transport = new StdioClientTransport({ command: process.execPath, args: [command], env });
       const client = new Client({ name: 'client', version: '1' }, versionOf(era));
       onTestFinished(() => client.close());
       await client.connect(transport);
@@ -43,7 +48,7 @@ describe.each(ERAS)('%s', (era) => {
   );
 
   test('the answers reach a client that reads them late', async () => {
-    const peer = await serve(era);
+    const peer = await serve(era, env);
     const bytes = 500_000;
     peer.child.process.stdout.pause();
     peer.write(peer.callTool(1, 'deaf'), peer.callTool(2, 'big', { bytes }));
@@ -58,7 +63,7 @@ describe.each(ERAS)('%s', (era) => {
   });
 
   test('a handler that hears its signal and goes on does not keep the process', async () => {
-    const peer = await serve(era);
+    const peer = await serve(era, env);
     peer.write(peer.callTool(1, 'deaf'));
     await peer.child.said('deaf');
     peer.child.process.kill('SIGTERM');

@@ -4,16 +4,21 @@ import { InMemoryTransport, McpServer } from '@modelcontextprotocol/server';
 import { describe, expect, test } from 'vitest';
 import { startServer } from '../support/child.ts';
 import { HeldServer, RESULT } from '../support/held-server.ts';
-import { cancelFrame, ERAS, MemoryPeer, serveProtected } from '../support/peer.ts';
+import { cancelFrame, ERAS, type Era, MemoryPeer, serveProtected } from '../support/peer.ts';
 import { soon, turns } from '../support/waiting.ts';
 
 const WELL = { code: 0, signal: null };
 /** Far above any wait in these tests: a process that exits in time does not do so because the grace is over. */
 const LONG_GRACE = { GRACE_MS: '600000' };
 
-describe.each(ERAS)('a server process, %s', (era) => {
+const PROCESSES: [string, Era, Record<string, string>][] = [
+  ...ERAS.map((era): (typeof PROCESSES)[number] => [`SDK v2, ${era}`, era, {}]),
+  ['SDK v1', 'legacy', { SDK: 'v1' }],
+];
+
+describe.each(PROCESSES)('a server process, %s', (_what, era, env) => {
   test('a call and its cancel in one write: the handler is never started, and nothing is written', async () => {
-    const peer = await startServer(era);
+    const peer = await startServer(era, env);
     peer.write(peer.callTool(7, 'hold'), cancelFrame(7));
     expect(await startsSeenBy(peer)).toEqual([]);
     expect(peer.about(7)).toEqual([]);
@@ -22,7 +27,7 @@ describe.each(ERAS)('a server process, %s', (era) => {
   });
 
   test('also when these two are the very first that it reads', async () => {
-    const peer = await startServer(era);
+    const peer = await startServer(era, env);
     // In the modern era nothing has been read yet; in the legacy one, only the handshake.
     peer.write(peer.callTool(0, 'hold'), cancelFrame(0), peer.callTool(1, 'starts'));
     expect((await peer.answer(1)).result.content[0].text).toBe('[]');
@@ -32,7 +37,7 @@ describe.each(ERAS)('a server process, %s', (era) => {
   });
 
   test('a cancel reaches the handler, and the process lives on', async () => {
-    const peer = await startServer(era);
+    const peer = await startServer(era, env);
     peer.write(peer.callTool(7, 'hold'));
     await peer.child.said('started 7');
     peer.write(cancelFrame('7'), cancelFrame(7));
@@ -44,7 +49,7 @@ describe.each(ERAS)('a server process, %s', (era) => {
   });
 
   test('the end of stdin stops every call as disconnected, and the process exits with 0', async () => {
-    const peer = await startServer(era, LONG_GRACE);
+    const peer = await startServer(era, { ...env, ...LONG_GRACE });
     peer.write(peer.callTool(7, 'hold'), peer.callTool('8', 'hold'));
     await peer.child.said('started 7');
     await peer.child.said('started "8"');
@@ -56,7 +61,7 @@ describe.each(ERAS)('a server process, %s', (era) => {
   });
 
   test('a handler that hears its signal and goes on does not keep the process: it exits with 0 after the grace', async () => {
-    const peer = await startServer(era);
+    const peer = await startServer(era, env);
     peer.write(peer.callTool(7, 'deaf'));
     await peer.child.said('started 7');
     peer.end();
@@ -65,7 +70,7 @@ describe.each(ERAS)('a server process, %s', (era) => {
   });
 
   test('a handler that has something to clean up is given the grace for it', async () => {
-    const peer = await startServer(era, LONG_GRACE);
+    const peer = await startServer(era, { ...env, ...LONG_GRACE });
     peer.write(peer.callTool(7, 'cleans-up'));
     await peer.child.said('started 7');
     peer.end();
@@ -74,7 +79,7 @@ describe.each(ERAS)('a server process, %s', (era) => {
   });
 
   test('an isolated function that spins does not keep the process either', async () => {
-    const peer = await startServer(era);
+    const peer = await startServer(era, env);
     peer.write(peer.callTool(7, 'isolated', { export: 'spin' }));
     await peer.child.said('spinning');
     expect(await startsSeenBy(peer)).toEqual([]);
@@ -83,21 +88,21 @@ describe.each(ERAS)('a server process, %s', (era) => {
   });
 
   test('nothing is in flight: it exits at once, without a grace', async () => {
-    const peer = await startServer(era, LONG_GRACE);
+    const peer = await startServer(era, { ...env, ...LONG_GRACE });
     await startsSeenBy(peer);
     peer.end();
     expect(await peer.child.exited).toEqual(WELL);
   });
 
   test('its stdin ends before anything was said: it exits with 0', async () => {
-    const peer = await startServer(era, LONG_GRACE);
+    const peer = await startServer(era, { ...env, ...LONG_GRACE });
     peer.end();
     expect(await peer.child.exited).toEqual(WELL);
   });
 
   test('an answer that was written before stdin ended arrives whole, though the client reads it later', async () => {
     const bytes = 2_000_000;
-    const peer = await startServer(era, LONG_GRACE);
+    const peer = await startServer(era, { ...env, ...LONG_GRACE });
     peer.child.process.stdout.pause();
     peer.write(peer.callTool(7, 'big', { bytes }));
     await peer.child.said('answered');
@@ -108,7 +113,7 @@ describe.each(ERAS)('a server process, %s', (era) => {
   });
 
   test('a client that has stopped to read is no crash', async () => {
-    const peer = await startServer(era, LONG_GRACE);
+    const peer = await startServer(era, { ...env, ...LONG_GRACE });
     await startsSeenBy(peer);
     peer.child.process.stdout.destroy();
     peer.write(peer.callTool(7, 'starts'), peer.callTool(8, 'starts'));

@@ -3,15 +3,15 @@
  * tell by a tool, so that no two pipes have to be put in order.
  */
 import { createEstop } from '@estop/server';
-import { McpServer } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import { McpServer, requestOf } from './sdk.mjs';
 
 const say = (text) => process.stderr.write(`${text}\n`);
 const text = (text) => ({ content: [{ type: 'text', text }] });
 const starts = [];
 const started = (ctx) => {
-  starts.push(ctx.mcpReq.id);
-  say(`started ${JSON.stringify(ctx.mcpReq.id)}`);
+  starts.push(requestOf(ctx).id);
+  say(`started ${JSON.stringify(requestOf(ctx).id)}`);
 };
 const forEver = () => new Promise(() => setInterval(() => {}, 1_000));
 
@@ -21,7 +21,7 @@ function server() {
   const server = new McpServer({ name: 'stdio', version: '1' });
   server.registerTool('hold', {}, async (ctx) => {
     started(ctx);
-    const { signal, id } = ctx.mcpReq;
+    const { signal, id } = requestOf(ctx);
     const alive = setInterval(() => {}, 1_000);
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
     clearInterval(alive);
@@ -30,7 +30,7 @@ function server() {
   });
   server.registerTool('cleans-up', {}, async (ctx) => {
     started(ctx);
-    const { signal } = ctx.mcpReq;
+    const { signal } = requestOf(ctx);
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
     for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setTimeout(resolve, 1));
     say('cleaned up');
@@ -38,7 +38,9 @@ function server() {
   });
   server.registerTool('deaf', {}, (ctx) => {
     started(ctx);
-    ctx.mcpReq.signal.addEventListener('abort', () => say(`heard, and goes on: ${ctx.mcpReq.signal.reason.kind}`));
+    requestOf(ctx).signal.addEventListener('abort', () =>
+      say(`heard, and goes on: ${requestOf(ctx).signal.reason.kind}`),
+    );
     return forEver();
   });
   server.registerTool(

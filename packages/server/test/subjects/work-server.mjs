@@ -6,8 +6,8 @@
  */
 import { fileURLToPath } from 'node:url';
 import { createEstop } from '@estop/server';
-import { McpServer } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import { McpServer, requestOf } from './sdk.mjs';
 
 const SCRIPT = fileURLToPath(new URL('./shapes.sh', import.meta.url));
 const text = (text) => ({ content: [{ type: 'text', text }] });
@@ -39,7 +39,8 @@ function server() {
     return text('detached');
   });
   server.registerTool('deaf', {}, (ctx) => {
-    ctx.mcpReq.signal.addEventListener('abort', () => say(`heard, and goes on: ${ctx.mcpReq.signal.reason.kind}`));
+    const { signal } = requestOf(ctx);
+    signal.addEventListener('abort', () => say(`heard, and goes on: ${signal.reason.kind}`));
     say('deaf');
     return new Promise(() => {});
   });

@@ -101,6 +101,15 @@ describe.each(['on', 'off'])('control groups %s: nothing of any shape is left wh
   });
 });
 
+test.each(['its stdin ends', 'SIGTERM'])('a server of SDK v1 leaves nothing either when %s', async (way) => {
+  const { of, exit } = DEATHS[way] as (typeof DEATHS)[string];
+  const server = await startServer('legacy', { SDK: 'v1' }, 'work-server.mjs');
+  const marks = await startAll(server, SHAPE_NAMES);
+  of(server);
+  expect(await server.child.exited).toEqual(exit);
+  await gone(...marks);
+});
+
 /** Each as a call of its own; all of their processes run. */
 async function startAll(server: StdioPeer, shapes: readonly Shape[], firstId = 1): Promise<string[]> {
   const marks = shapes.map((shape, index) => {
