@@ -4,6 +4,7 @@
 import { type Call, cancelled, type EngineOptions, type RecordResult, type Stats } from './core/index.ts';
 import { callOf } from './sdk/bind.ts';
 import { contextOf } from './sdk/context.ts';
+import type { HttpOptions } from './sdk/http/callers.ts';
 import { type IsolatedHandler, type IsolatedOptions, isolated } from './sdk/isolated.ts';
 import { callTool } from './sdk/nested.ts';
 import { type ProtectOptions, protect } from './sdk/protect.ts';
@@ -12,7 +13,10 @@ import type { ProtectableServer } from './sdk/shapes.ts';
 import { type ServerFactory, type ServeStdioOptions, type StdioServer, serveStdio } from './serve/stdio.ts';
 
 /** `timeoutMs` is that of any protected server's calls, where nothing nearer says so; default: none. */
-export interface EstopOptions extends EngineOptions, DeadlineOptions {}
+export interface EstopOptions extends EngineOptions, DeadlineOptions {
+  /** What holds for clients over HTTP. */
+  readonly http?: HttpOptions | undefined;
+}
 
 export interface Estop {
   /**

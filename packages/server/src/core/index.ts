@@ -1,6 +1,7 @@
 /**
  * `@estop/server/core`: the engine. No dependency, and no MCP: methods, names and scopes are words to it.
  */
+export type { Alarm, Alarms } from './alarms.ts';
 export { Call } from './call.ts';
 export type { CallInit, Owner, RunOptions } from './call-options.ts';
 export {
@@ -15,7 +16,7 @@ export {
   type StopEvent,
   type WaitingEvent,
 } from './channels.ts';
-export { checkCount, show } from './checks.ts';
+export { checkCount, checkFlag, checkMs, show } from './checks.ts';
 export { cleanText } from './clean.ts';
 export { clientAddress, type TrustedProxies, trustedProxies } from './client-address.ts';
 export { type Clock, systemClock, type TimerHandle } from './clock.ts';

@@ -30,10 +30,16 @@ class AnswerError extends Error {
   }
 }
 
+/** An owner that wants to know that one of its calls will have no answer. */
+interface Silenced {
+  silenced?(call: Call): void;
+}
+
 /** @returns a tool's result; @throws what the SDK answers as an error, or drops */
 export function answerStop(call: Call, reason: StopReason): unknown {
   const { kind, by } = reason;
   if (kind === 'disconnected' || (kind === 'cancelled' && by !== 'library')) {
+    (call.owner as Silenced | undefined)?.silenced?.(call);
     throw new AnswerError(REQUEST_CANCELLED, REQUEST_CANCELLED_TEXT, SILENCE);
   }
   const outcome = describe(call, reason);

@@ -2,10 +2,16 @@
  * One connection to a client: sees each frame before the SDK does, and the ones that it writes.
  *
  * So a call is in the registry from the moment it is read, a cancel right behind it finds it, and the handler is
- * never started. Its scope is its own: no cancel from elsewhere names a call of this connection.
+ * never started. Its scope is its own, unless each message comes with an HTTP request that shows whose it is: then a
+ * cancel finds its call from any connection of that caller, and no other.
  */
 import { type Call, cancelled, connectionScope, disconnected, type Engine, type Owner } from '../core/index.ts';
 import { SILENCE } from './answer.ts';
+import type { ProtectContext } from './context.ts';
+import { SESSION_HEADER } from './http/callers.ts';
+import type { Exchange } from './http/exchange.ts';
+import type { MessageExtra } from './http/exchanges.ts';
+import { Streamable } from './http/streamable.ts';
 import { ASKS_USER, CALL_METHODS } from './methods.ts';
 import type { Served } from './nested.ts';
 import { type Frame, nameIn, type TransportShape } from './shapes.ts';
@@ -15,8 +21,11 @@ const SILENCED_TOKENS = 1_000;
 export class Connection implements Owner {
   /** The server at this end, once there is one. */
   served: Served | undefined;
+  readonly #context: ProtectContext;
   readonly #engine: Engine;
   readonly #scope = connectionScope();
+  #transport: TransportShape | undefined;
+  #streamable: Streamable | undefined;
   #isClosed = false;
   #letGo: (() => void) | undefined;
   // Calls that were read and that the SDK has not dispatched yet, oldest first: it takes them in this order.
@@ -26,16 +35,19 @@ export class Connection implements Owner {
   readonly #tokens = new Map<Call, unknown>();
   // Of calls that were stopped and have left, the last ones: what they left behind may still report progress.
   readonly #silenced = new Set<unknown>();
+  // Invariant: the calls in the registry that came over HTTP: whoever made them, their scope may have others too.
+  readonly #overHttp = new Set<Call>();
   // By id, as text (the SDK takes "0" for 0): requests that the user has not answered, and the calls that stand still.
   readonly #asked = new Map<string, readonly Call[]>();
 
-  constructor(engine: Engine) {
-    this.#engine = engine;
+  constructor(context: ProtectContext) {
+    this.#context = context;
+    this.#engine = context.engine;
   }
 
   /** A connection in front of the transport's reader, its writer and its end. Once for each transport. */
-  static over(transport: TransportShape, engine: Engine): Connection {
-    const connection = new Connection(engine);
+  static over(transport: TransportShape, context: ProtectContext): Connection {
+    const connection = new Connection(context);
     connection.#attach(transport);
     return connection;
   }
@@ -48,8 +60,8 @@ export class Connection implements Owner {
   }
 
   /** A call of this connection, from now on. */
-  begin(id: unknown, method: string, params: unknown): Call {
-    const call = this.#engine.begin({ scope: this.#scope, id, method, name: nameIn(params), owner: this });
+  begin(id: unknown, method: string, params: unknown, scope = this.#scope): Call {
+    const call = this.#engine.begin({ scope, id, method, name: nameIn(params), owner: this });
     const token = (params as { _meta?: { progressToken?: unknown } } | undefined)?._meta?.progressToken;
     if (token !== undefined) {
       this.#silenced.delete(token);
@@ -65,13 +77,23 @@ export class Connection implements Owner {
 
   left(call: Call): void {
     if (this.#tokens.size > 0) this.#forget(call);
+    if (this.#overHttp.delete(call)) this.#streamable?.left(call);
+  }
+
+  /** Nothing will be written for this call. Over HTTP that ends the exchange, which nobody else would. */
+  silenced(call: Call): void {
+    if (this.#streamable !== undefined) this.#streamable.hush(call.id);
+    else if (this.#overHttp.has(call)) void this.#transport?.close();
   }
 
   #attach(transport: TransportShape): void {
     const { onmessage, onclose } = transport;
-    this.#letGo = this.#engine.registry.hold(this.#scope);
+    this.#transport = transport;
+    this.#streamable = Streamable.over(transport, this.#context.http);
+    // A server of one exchange may be dropped without a word.
+    if (this.#streamable === undefined) this.#letGo = this.#engine.registry.hold(this.#scope);
     transport.onmessage = (message, extra) => {
-      this.#read(message);
+      this.#read(message, extra as MessageExtra | undefined);
       onmessage?.(message, extra);
     };
     transport.onclose = () => {
@@ -80,28 +102,60 @@ export class Connection implements Owner {
     };
     const send = transport.send.bind(transport);
     transport.send = (message, options) => {
-      if (!this.#mayWrite(message, options as SendOptions)) return Promise.resolve();
+      const isAnswer = message.method === undefined && message.id !== undefined;
+      if (!this.#mayWrite(message, options as SendOptions)) {
+        if (isAnswer) this.#streamable?.hush(message.id);
+        return Promise.resolve();
+      }
       const sent = send(message, options);
+      if (isAnswer) this.#streamable?.answered(message);
       if (this.#asked.size > 0) sent.catch(() => this.#answered(message.id));
       return sent;
     };
   }
 
-  #read(message: Frame): void {
+  #read(message: Frame, extra: MessageExtra | undefined): void {
+    const exchange = extra && this.#context.http.exchanges.of(extra);
+    if (exchange !== undefined) this.#streamable?.read(message, exchange, extra as MessageExtra);
     if (message.method === undefined) {
       if (this.#asked.size > 0) this.#answered(message.id);
     } else if (message.method === 'notifications/cancelled') {
-      const { requestId, reason } = (message.params ?? {}) as { requestId?: unknown; reason?: unknown };
-      this.#engine.registry.cancel(this.#scope, requestId, cancelled('client', reason));
+      // A modern client cancels by the end of its stream: what it posts names none of its calls.
+      const isNamed = exchange !== undefined && !isModern(extra);
+      this.#cancel(message, isNamed ? this.#scopeOf(exchange, extra as MessageExtra) : undefined);
     } else if (isId(message.id) && CALL_METHODS.has(message.method)) {
-      this.#arrived.push(this.begin(message.id, String(message.method), message.params));
+      const scope = exchange && this.#scopeOf(exchange, extra as MessageExtra);
+      const call = this.begin(message.id, String(message.method), message.params, scope);
+      this.#arrived.push(call);
+      if (exchange !== undefined) this.#came(call, exchange);
     }
+  }
+
+  #came(call: Call, exchange: Exchange): void {
+    // A call that was stopped before it came has left already.
+    if (call.state === 'queued') this.#overHttp.add(call);
+    this.#streamable?.began(call, exchange);
+  }
+
+  #cancel(message: Frame, scope: string | undefined): void {
+    const params = (message.params ?? {}) as { requestId?: unknown; reason?: unknown };
+    const { requestId, reason } = params;
+    const result = this.#engine.registry.cancel(scope ?? this.#scope, requestId, cancelled('client', reason));
+    // The SDK knows no scopes: it must not take this for one of its calls, which then would never be answered.
+    if (!('stopped' in result) && this.#streamable?.isCall(requestId)) params.requestId = undefined;
+  }
+
+  #scopeOf(exchange: Exchange, extra: MessageExtra): string | undefined {
+    const sessionId = isModern(extra) ? undefined : (this.#streamable?.sessionId ?? exchange.header(SESSION_HEADER));
+    return this.#context.http.callers.scopeOf(exchange, sessionId, extra.authInfo, this.#transport?.onerror);
   }
 
   #closed(): void {
     this.#isClosed = true;
     this.#letGo?.();
     this.#engine.registry.stopScope(this.#scope, disconnected());
+    for (const call of this.#overHttp) call.stop(disconnected());
+    this.#streamable?.closed();
     this.#arrived.length = 0;
     this.#asked.clear();
   }
@@ -119,6 +173,8 @@ export class Connection implements Owner {
   #mayWrite(message: Frame, options: SendOptions): boolean {
     if (message.method === 'notifications/progress') return this.#progress(message);
     if (message.method !== undefined) {
+      // Its exchange has ended: the SDK would throw.
+      if (message.id === undefined && this.#streamable?.isHushed(options?.relatedRequestId)) return false;
       this.#asks(message, options);
       return true;
     }
@@ -142,9 +198,12 @@ export class Connection implements Owner {
     }
     if (options?.relatedRequestId === undefined || !ASKS_USER.has(message.method)) return;
     // Whatever nested call it is that asks: on the wire it has the id of the one that came over it.
-    const asking = this.#engine.registry
-      .calls(this.#scope)
-      .filter((call) => call.state === 'running' && rootOf(call).id === options.relatedRequestId);
+    const { relatedRequestId } = options;
+    const scope = [...this.#overHttp].find(({ id }) => id === relatedRequestId)?.scope ?? this.#scope;
+    const asking = this.#engine.registry.calls(scope).filter((call) => {
+      const { id, owner } = rootOf(call);
+      return call.state === 'running' && id === relatedRequestId && owner === this;
+    });
     for (const call of asking) call.pause();
     this.#asked.set(String(message.id), asking);
   }
@@ -170,6 +229,11 @@ export function rootOf(call: Call): Call {
 }
 
 type SendOptions = { readonly relatedRequestId?: unknown } | undefined;
+
+/** Over HTTP: such a request has no session. */
+function isModern(extra: MessageExtra | undefined): boolean {
+  return extra?.classification?.era === 'modern';
+}
 
 function isId(id: unknown): boolean {
   return typeof id === 'string' || typeof id === 'number';

@@ -3,6 +3,9 @@
  */
 import { Engine, type EngineOptions, type RunOptions, timeoutFromEnvironment } from '../core/index.ts';
 import type { Connection } from './connection.ts';
+import { Callers, type HttpOptions } from './http/callers.ts';
+import { Exchanges } from './http/exchanges.ts';
+import type { HttpContext } from './http/streamable.ts';
 import { type DeadlineOptions, deadlineOf } from './rules.ts';
 import type { ProtocolShape } from './shapes.ts';
 
@@ -10,6 +13,7 @@ export interface ProtectContext {
   readonly engine: Engine;
   /** What holds where neither tool nor server says anything. */
   readonly fallback: RunOptions;
+  readonly http: HttpContext;
   /** For a server that is about to be connected: the connection, when something in front of it reads the wire already. */
   readonly connections: WeakMap<ProtocolShape, Connection>;
 }
@@ -20,11 +24,17 @@ export interface ProtectContext {
  * @throws RangeError for an option that is no number of its kind, or a bad `ESTOP_TOOL_TIMEOUT_MS`
  */
 export function contextOf(
-  options: EngineOptions & DeadlineOptions,
+  options: EngineOptions & DeadlineOptions & { readonly http?: HttpOptions | undefined },
   where: string,
   defaultTimeoutMs: number,
 ): ProtectContext {
+  const callers = new Callers(options.http);
   const engine = new Engine(options);
   const others = { timeoutMs: timeoutFromEnvironment(process.env) ?? defaultTimeoutMs };
-  return { engine, fallback: deadlineOf(options, `${where}: `, others), connections: new WeakMap() };
+  return {
+    engine,
+    fallback: deadlineOf(options, `${where}: `, others),
+    http: { exchanges: new Exchanges(), callers, alarms: engine.alarms },
+    connections: new WeakMap(),
+  };
 }

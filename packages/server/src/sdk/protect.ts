@@ -60,7 +60,7 @@ export function protect(
   };
   // A handler that is called past the SDK's dispatch.
   const unread = ({ id, method, params }: RequestShape, sdkContext: HandlerContext): Call => {
-    connection ??= connected(new Connection(context.engine));
+    connection ??= connected(new Connection(context));
     const call = connection.takeArrived(id) ?? connection.begin(id, method, params);
     // What was given up already is not started either, whatever made it so.
     if (signalOf(sdkContext).aborted) call.stop(disconnected());
@@ -73,11 +73,11 @@ export function protect(
 
   const connect = protocol.connect.bind(protocol);
   protocol.connect = (transport) => {
-    connected(context.connections.get(protocol) ?? Connection.over(transport, context.engine));
+    connected(context.connections.get(protocol) ?? Connection.over(transport, context));
     context.connections.delete(protocol);
     return connect(transport);
   };
-  if (protocol.transport) connected(Connection.over(protocol.transport, context.engine));
+  if (protocol.transport) connected(Connection.over(protocol.transport, context));
 }
 
 export function isProtected(server: ProtectableServer): boolean {

@@ -55,7 +55,7 @@ export async function serveStdio(
   const ownsProcess = options.transport === undefined;
   const transport = (options.transport as TransportShape | undefined) ?? entry.newTransport();
   const relay = new Relay(transport);
-  const connection = Connection.over(transport, context.engine);
+  const connection = Connection.over(transport, context);
 
   // How the process ends is somebody else's: it was closed by its author, or a signal has come.
   let isLeft = false;

@@ -1,0 +1,97 @@
+/**
+ * One HTTP request and the answer to it: who asked, and whether anybody still listens.
+ *
+ * Says that the client is gone only when it left before the answer was whole: an end that this server made never
+ * counts. Does not know what the request carries.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** What a request shows of its caller. */
+export interface HttpRequest {
+  readonly method: string;
+  /** As it stands in the request: with the host over the web's `Request`, without it over Node's. */
+  readonly url: string;
+  /** @param name in lower case; several lines of one header are joined by a comma */
+  header(name: string): string | undefined;
+}
+
+export interface Exchange extends HttpRequest {
+  /** The other end of the socket, where that can be known. */
+  readonly address: string | undefined;
+  readonly isGone: boolean;
+  /** Hears, at most once, that the client is gone; at once when it is. @returns takes the listener back */
+  onGone(listener: () => void): () => void;
+}
+
+export class NodeExchange implements Exchange {
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.#request = request;
+    this.#response = response;
+  }
+
+  get method(): string {
+    return this.#request.method ?? 'GET';
+  }
+
+  get url(): string {
+    return this.#request.url ?? '/';
+  }
+
+  get address(): string | undefined {
+    return this.#request.socket?.remoteAddress;
+  }
+
+  get isGone(): boolean {
+    return this.#response.destroyed && !this.#response.writableEnded;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  onGone(listener: () => void): () => void {
+    const response = this.#response;
+    const closed = (): void => {
+      if (!response.writableEnded) listener();
+    };
+    if (response.destroyed) closed();
+    else response.once('close', closed);
+    return () => response.off('close', closed);
+  }
+}
+
+export class WebExchange implements Exchange {
+  readonly #request: Request;
+  readonly address = undefined;
+
+  constructor(request: Request) {
+    this.#request = request;
+  }
+
+  get method(): string {
+    return this.#request.method;
+  }
+
+  get url(): string {
+    return this.#request.url;
+  }
+
+  get isGone(): boolean {
+    return this.#request.signal.aborted;
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers.get(name) ?? undefined;
+  }
+
+  onGone(listener: () => void): () => void {
+    const { signal } = this.#request;
+    if (signal.aborted) listener();
+    else signal.addEventListener('abort', listener, { once: true });
+    return () => signal.removeEventListener('abort', listener);
+  }
+}

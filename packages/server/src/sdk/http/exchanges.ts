@@ -1,0 +1,109 @@
+/**
+ * Which exchange a message came in: told to the SDK's far side by a header that only this process can have written.
+ *
+ * The SDK turns a Node request into another object on its way to a handler, and both majors hand on its headers. The
+ * header is added where the exchange is opened, and taken off before a handler can see it; one from a client is taken
+ * off too.
+ */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Exchange, NodeExchange, WebExchange } from './exchange.ts';
+
+const HEADER = 'x-estop-exchange';
+
+/** What the SDK tells beside a message: `requestInfo` in v1, `request` in v2. */
+export interface MessageExtra {
+  readonly authInfo?: unknown;
+  readonly request?: Request;
+  readonly requestInfo?: { readonly headers: Record<string, unknown> };
+  /** There exactly when the client can resume the stream of its answer. */
+  readonly closeSSEStream?: unknown;
+  /** v2, of the modern era over HTTP. */
+  readonly classification?: { readonly era?: unknown };
+}
+
+export class Exchanges {
+  // Nobody outside can guess it.
+  readonly #secret = randomUUID();
+  #opened = 0;
+  readonly #open = new Map<string, Exchange>();
+  // By whatever object stands for the request.
+  readonly #known = new WeakMap<object, Exchange>();
+
+  /** How many are named by their header; for tests and for those who count. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** The exchange of a Node request, opened at most once. */
+  ofNode(request: IncomingMessage, response: ServerResponse): Exchange {
+    const known = this.#known.get(request);
+    if (known !== undefined) return known;
+    const exchange = new NodeExchange(request, response);
+    const token = this.#name(request, exchange);
+    if (HEADER in request.headers) strip(request.rawHeaders);
+    request.headers[HEADER] = token;
+    request.rawHeaders.push(HEADER, token);
+    if (response.destroyed) setImmediate(() => this.#open.delete(token));
+    else response.once('close', () => this.#open.delete(token));
+    return exchange;
+  }
+
+  /**
+   * The exchange of a web request: the one in which a door of Node's received it, or its own.
+   *
+   * @returns the request to go on with, and what forgets its name: to be called when the messages in it were read
+   */
+  ofWeb(given: Request): { exchange: Exchange; request: Request; forget: () => void } {
+    const known = this.#known.get(given) ?? this.#named(given.headers.get(HEADER));
+    if (known !== undefined) return { exchange: known, request: given, forget: () => {} };
+    const request = withOwnHeaders(given);
+    const exchange = new WebExchange(request);
+    const token = this.#name(request, exchange);
+    request.headers.set(HEADER, token);
+    return { exchange, request, forget: () => void this.#open.delete(token) };
+  }
+
+  /** The exchange that a message came in. */
+  of(extra: MessageExtra | undefined): Exchange | undefined {
+    const { request, requestInfo } = extra ?? {};
+    const carrier = request ?? requestInfo;
+    if (carrier === undefined) return undefined;
+    const known = this.#known.get(carrier);
+    if (known !== undefined) return known;
+    const named = this.#named(request?.headers.get(HEADER) ?? requestInfo?.headers[HEADER]);
+    const exchange = named ?? (request === undefined ? undefined : new WebExchange(request));
+    request?.headers.delete(HEADER);
+    if (requestInfo !== undefined) delete requestInfo.headers[HEADER];
+    if (exchange !== undefined) this.#known.set(carrier, exchange);
+    return exchange;
+  }
+
+  #name(carrier: object, exchange: Exchange): string {
+    this.#opened += 1;
+    const token = `${this.#secret}-${this.#opened}`;
+    this.#open.set(token, exchange);
+    this.#known.set(carrier, exchange);
+    return token;
+  }
+
+  #named(token: unknown): Exchange | undefined {
+    return typeof token === 'string' ? this.#open.get(token) : undefined;
+  }
+}
+
+function strip(rawHeaders: string[]): void {
+  for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {
+    if (rawHeaders[at]?.toLowerCase() === HEADER) rawHeaders.splice(at, 2);
+  }
+}
+
+/** Some runtimes hand out requests whose headers cannot be changed. */
+function withOwnHeaders(request: Request): Request {
+  try {
+    request.headers.delete(HEADER);
+    return request;
+  } catch {
+    return new Request(request, { headers: new Headers(request.headers) });
+  }
+}

@@ -1,0 +1,95 @@
+/** A client that goes away over HTTP, in both eras, and what counts as going away. */
+import { describe, expect, test } from 'vitest';
+import { RESULT, SETUPS } from '../../support/http-setups.ts';
+import { turns } from '../../support/waiting.ts';
+import { make } from './make.ts';
+
+const GRACE_MS = 5_000;
+// The handler's own legacy leg closes its server at once; so does an app that closes it on the end of the response.
+const STATEFUL = SETUPS.filter(({ sessions }) => sessions);
+const STATELESS = SETUPS.filter(({ sessions }) => !sessions);
+
+describe.each(STATEFUL)('$name', (setup) => {
+  test('a hang-up stops the calls of its exchange when the grace is over, and no others', async () => {
+    const { estop, holding, clock, connect } = await make(setup);
+    const client = await connect();
+    const gone = client.call(1, 'hold');
+    const kept = client.call(2, 'hold');
+    const [one, two] = [await holding.started(1), await holding.started(2)];
+    gone.hangUp();
+    await gone.over;
+    await untilGone(clock);
+    clock.advance(GRACE_MS - 1);
+    expect(one.signal.aborted).toBe(false);
+    clock.advance(1);
+    expect(await one.stopped).toMatchObject({ kind: 'disconnected' });
+    expect(two.signal.aborted).toBe(false);
+    two.returns();
+    expect((await kept.answer(2)).result).toMatchObject(RESULT);
+    one.returns();
+    await turns();
+    expect(estop.stats().inFlight).toBe(0);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('the grace can be turned off: then a hang-up says nothing', async () => {
+    const { estop, holding, clock, connect } = await make(setup, { http: { disconnectGraceMs: Infinity } });
+    const client = await connect();
+    const gone = client.call(1, 'hold');
+    const held = await holding.started(1);
+    gone.hangUp();
+    await gone.over;
+    await client.call(2, 'quick').answer(2);
+    clock.advance(3_600_000);
+    expect(held.signal.aborted).toBe(false);
+    held.returns();
+    await turns();
+    expect(estop.stats().inFlight).toBe(0);
+  });
+
+  test('a call that ends within the grace ends well', async () => {
+    const { estop, holding, clock, connect } = await make(setup);
+    const gone = (await connect()).call(1, 'hold');
+    const held = await holding.started(1);
+    gone.hangUp();
+    await gone.over;
+    await untilGone(clock);
+    held.returns();
+    await turns();
+    expect(estop.stats().inFlight).toBe(0);
+    expect(held.signal.aborted).toBe(false);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('the end of the session stops its calls, and answers those who wait', async () => {
+    const { holding, connect } = await make(setup);
+    const client = await connect();
+    const exchange = client.call(1, 'hold');
+    const held = await holding.started(1);
+    await client.delete().over;
+    expect(await held.stopped).toMatchObject({ kind: 'disconnected' });
+    expect(await exchange.over).toBe('ended');
+    expect(exchange.frames.filter(({ result }) => result !== undefined)).toEqual([]);
+  });
+});
+
+describe.each(STATELESS)('$name', (setup) => {
+  test('a hang-up stops the call at once, for its server is closed', async () => {
+    const { estop, holding, connect } = await make(setup);
+    const gone = (await connect()).call(1, 'hold');
+    const held = await holding.started(1);
+    gone.hangUp();
+    expect(await held.stopped).toMatchObject({ kind: 'disconnected' });
+    held.returns();
+    await turns();
+    expect(estop.stats().inFlight).toBe(0);
+  });
+});
+
+/** Resolves when the server has seen the hang-up, which sets the alarm of the grace. */
+async function untilGone(clock: { pending: number }): Promise<void> {
+  for (let n = 0; clock.pending === 0; n += 1) {
+    if (n > 1e6) throw new Error('the hang-up was not seen');
+    await new Promise(setImmediate);
+  }
+}

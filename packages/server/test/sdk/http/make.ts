@@ -1,0 +1,22 @@
+/** A protected server over HTTP for one test. */
+import { createEstop, type Estop, type EstopOptions } from '@estop/server';
+import { Holding, type Served, type Serving, type Setup } from '../../support/http-setups.ts';
+import { RawClient } from '../../support/raw-http.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+export interface Made extends Served {
+  readonly estop: Estop;
+  readonly holding: Holding;
+  readonly clock: VirtualClock;
+  connect(headers?: Record<string, string>): Promise<RawClient>;
+}
+
+export async function make(setup: Setup, options: EstopOptions = {}, serving: Partial<Serving> = {}): Promise<Made> {
+  const clock = new VirtualClock();
+  const estop = createEstop({ clock, cleanupMs: Infinity, ...options });
+  const holding = new Holding();
+  const served = await setup.serve({ protect: (server) => estop.protect(server), holding, ...serving });
+  const connect = (headers?: Record<string, string>): Promise<RawClient> =>
+    new RawClient(served.url, setup.era, headers).initialize();
+  return { ...served, estop, holding, clock, connect };
+}
