@@ -21,7 +21,7 @@ const ROOMS = {
   server: { at: 'packages/server/src/[^/]+[.]ts', rooms: ['facade', 'serve', 'sdk', 'core'] },
 
   kit: { at: 'packages/estop/src/kit/' },
-  probe: { at: 'packages/estop/src/probe/', packages: ['@modelcontextprotocol/client'] },
+  probe: { at: 'packages/estop/src/probe/', packages: ['@modelcontextprotocol/client', '@modelcontextprotocol/sdk'] },
   report: { at: 'packages/estop/src/report/', types: ['probe'], packages: ['picocolors'] },
   cli: { at: 'packages/estop/src/cli/', rooms: ['probe', 'report'], packages: ['commander', 'picocolors'] },
 };

@@ -34,6 +34,7 @@ export class Attempt {
       case: name,
       attempt: number,
       era: 'legacy',
+      transport: 'stdio',
       pid: 42,
       alone: false,
     });

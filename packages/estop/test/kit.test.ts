@@ -8,7 +8,7 @@ import { type SlowMarkerOptions, slowMarker, slowMarkerTool } from '../src/kit/i
 import { startControlPlane } from '../src/probe/control-plane.ts';
 import type { AttemptEvent, Era } from '../src/probe/events.ts';
 import { createCapture, newTestId } from '../src/probe/subject/capture.ts';
-import { connectSdkV2 } from '../src/probe/subject/client.ts';
+import { connectSdkV2 } from '../src/probe/subject/sdk-v2.ts';
 import { startSubject } from '../src/probe/subject/subject.ts';
 import { seen, tempDir, tempLog, WAIT_MS } from './probe-fixture.ts';
 
@@ -36,7 +36,7 @@ async function startCall(era: Era, onSignal: OnSignal) {
   const env = { ...control.env, ON_SIGNAL: onSignal };
   const subject = await startSubject({ command, env, era, log, capture });
   onTestFinished(() => subject.stop());
-  const client = await connectSdkV2(subject.transport, era, WAIT_MS);
+  const client = await connectSdkV2(subject.endpoint, era, WAIT_MS);
   const abort = new AbortController();
   const settled = client.call('slow_marker', args, abort.signal).then(
     (result) => ({ result }),
@@ -167,7 +167,7 @@ describe.each<Era>(['legacy', 'modern'])('connecting, %s', (era) => {
     const command = [process.execPath, '-e', `console.log('hello'); process.stdin.resume()`];
     const subject = await startSubject({ command, env: {}, era, log, capture: createCapture(log) });
     onTestFinished(() => subject.stop());
-    await expect(connectSdkV2(subject.transport, era, 300)).rejects.toThrow();
+    await expect(connectSdkV2(subject.endpoint, era, 300)).rejects.toThrow();
   });
 
   it('fails at once on a server that ends', async () => {
@@ -175,7 +175,7 @@ describe.each<Era>(['legacy', 'modern'])('connecting, %s', (era) => {
     const command = [process.execPath, '-e', `process.exit(1)`];
     const subject = await startSubject({ command, env: {}, era, log, capture: createCapture(log) });
     onTestFinished(() => subject.stop());
-    await expect(connectSdkV2(subject.transport, era, 60_000)).rejects.toThrow();
+    await expect(connectSdkV2(subject.endpoint, era, 60_000)).rejects.toThrow();
   });
 });
 

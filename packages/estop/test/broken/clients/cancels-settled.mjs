@@ -1,5 +1,5 @@
 /** Broken: the client does not let go of the caller's signal when a call has settled, and still sends its cancel. */
-import { connectSdkV2 } from '../../../dist/probe/subject/client.js';
+import { connectSdkV2 } from '../../../dist/probe/subject/sdk-v2.js';
 import { between } from './wrap.mjs';
 
 export const connect = async (transport, era, timeoutMs) => {

@@ -1,5 +1,5 @@
 /** What the broken clients share: the official client with something between it and the pipes, or around its calls. */
-import { connectSdkV2 } from '../../../dist/probe/subject/client.js';
+import { connectSdkV2 } from '../../../dist/probe/subject/sdk-v2.js';
 
 /** @param send  `(message, forward)`: forwards what it lets through */
 export function between(transport, send) {
