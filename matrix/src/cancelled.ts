@@ -28,9 +28,10 @@ const TIMES = { timeoutMs: 3_000, windowMs: 300 };
 export async function cancelled(setup: Setup, mode: Mode, { out, signal }: ProbeRun): Promise<Cancelled> {
   const { eras, log } = await probeServer({
     command: commandOf(setup, mode, '{{port}}'),
-    //     ...(setup.transport === 'http' && { url: 'http://127.0.0.1:{{port}}/mcp' }),
+    ...(setup.transport === 'http' && { url: 'http://127.0.0.1:{{port}}/mcp' }),
     era: setup.era,
-    // client: setup.client,
+    // Of v1 servers too: v1's own cancels what has settled already, whatever the server, and no cell of it can be quiet.
+    client: 'v2',
     repeats: 1,
     ...TIMES,
     out,

@@ -4,38 +4,17 @@
 import { fileURLToPath } from 'node:url';
 
 export const SETUPS = [
-  { name: 'v1 stdio', subject: 'v1-stdio', transport: 'stdio', era: 'legacy', client: 'v1' },
-  { name: 'v1 stateful SSE', subject: 'v1-stateful', answers: 'sse', transport: 'http', era: 'legacy', client: 'v1' },
-  { name: 'v1 stateful JSON', subject: 'v1-stateful', answers: 'json', transport: 'http', era: 'legacy', client: 'v1' },
-  { name: 'v1 stateless SSE', subject: 'v1-stateless', answers: 'sse', transport: 'http', era: 'legacy', client: 'v1' },
-  {
-    name: 'v1 stateless JSON',
-    subject: 'v1-stateless',
-    answers: 'json',
-    transport: 'http',
-    era: 'legacy',
-    client: 'v1',
-  },
-  { name: 'v2 stdio legacy', subject: 'v2-stdio', transport: 'stdio', era: 'legacy', client: 'v2' },
-  { name: 'v2 stdio modern', subject: 'v2-stdio', transport: 'stdio', era: 'modern', client: 'v2' },
-  { name: 'v2 stateful legacy', subject: 'v2-stateful', transport: 'http', era: 'legacy', client: 'v2' },
-  { name: 'v2 handler, legacy leg', subject: 'v2-handler', transport: 'http', era: 'legacy', client: 'v2' },
-  {
-    name: 'v2 handler, modern SSE',
-    subject: 'v2-handler',
-    answers: 'sse',
-    transport: 'http',
-    era: 'modern',
-    client: 'v2',
-  },
-  {
-    name: 'v2 handler, modern JSON',
-    subject: 'v2-handler',
-    answers: 'json',
-    transport: 'http',
-    era: 'modern',
-    client: 'v2',
-  },
+  { name: 'v1 stdio', subject: 'v1-stdio', transport: 'stdio', era: 'legacy' },
+  { name: 'v1 stateful SSE', subject: 'v1-stateful', answers: 'sse', transport: 'http', era: 'legacy' },
+  { name: 'v1 stateful JSON', subject: 'v1-stateful', answers: 'json', transport: 'http', era: 'legacy' },
+  { name: 'v1 stateless SSE', subject: 'v1-stateless', answers: 'sse', transport: 'http', era: 'legacy' },
+  { name: 'v1 stateless JSON', subject: 'v1-stateless', answers: 'json', transport: 'http', era: 'legacy' },
+  { name: 'v2 stdio legacy', subject: 'v2-stdio', transport: 'stdio', era: 'legacy' },
+  { name: 'v2 stdio modern', subject: 'v2-stdio', transport: 'stdio', era: 'modern' },
+  { name: 'v2 stateful legacy', subject: 'v2-stateful', transport: 'http', era: 'legacy' },
+  { name: 'v2 handler, legacy leg', subject: 'v2-handler', transport: 'http', era: 'legacy' },
+  { name: 'v2 handler, modern SSE', subject: 'v2-handler', answers: 'sse', transport: 'http', era: 'modern' },
+  { name: 'v2 handler, modern JSON', subject: 'v2-handler', answers: 'json', transport: 'http', era: 'modern' },
 ] as const satisfies readonly Init[];
 
 interface Init {
@@ -44,8 +23,6 @@ interface Init {
   readonly subject: string;
   readonly transport: 'stdio' | 'http';
   readonly era: 'legacy' | 'modern';
-  /** The major of the SDK whose client cancels. */
-  readonly client: 'v1' | 'v2';
   readonly answers?: 'sse' | 'json';
 }
 

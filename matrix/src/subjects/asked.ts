@@ -4,6 +4,7 @@ import { createEstop, type Estop } from '@estop/server';
 const [mode, portAsked, answers] = process.argv.slice(2);
 
 /** Only where it is asked for: a bare subject has nothing of ours around it. */
-export const estop: Estop | undefined = mode === 'protected' ? createEstop() : undefined;
+export const estop: Estop | undefined =
+  mode === 'protected' ? createEstop({ http: { disconnectGraceMs: 200 } }) : undefined;
 export const port = Number(portAsked);
 export const answersInJson = answers === 'json';

@@ -1,4 +1,4 @@
-/** The script runs, and it can fail: by a wrong expectation, and by a subject that is not what it is said to be. */
+/** The script runs, and it can fail: by a wrong expectation, and by subjects that are not what they are said to be. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,10 +39,17 @@ test('a row for each mode of a set-up, on stdout, and exit code 0 when both are 
   expect(status).toBe(0);
 });
 
-test('a subject that is bare and should be protected fails the script, which names it', () => {
-  const { stdout, status } = matrix(['--only', 'v1 stdio', '--protected'], { NODE_OPTIONS: `--import=${BROKEN}` });
-  expect(stdout).toContain('NOT as expected: 1 of 1\nv1 stdio, protected\n');
-  expect(stdout).toContain('hung up on: expected "stops", found "goes on"');
+test('subjects that are bare and should be protected fail the script, which names them and what is wrong', () => {
+  const args = ['--only', 'v2 stateful', '--only', 'legacy leg', '--protected'];
+  const { stdout, status } = matrix(args, { NODE_OPTIONS: `--import=${BROKEN}` });
+  const [, stateful, stateless] = stdout.split(/\n(?=v2 [^\n]*, protected\n)/);
+  expect(stateful).toContain('v2 stateful legacy, protected\n');
+  expect(stateful).toContain('hung up on: expected "stops", found "goes on"');
+  expect(stateful).toContain('left open: expected "0 of 20", found "20 of 20"');
+  expect(stateless).toContain('v2 handler, legacy leg, protected\n');
+  expect(stateless).toContain('cancelled: expected "stops", found "goes on"');
+  expect(stateless).toContain('after a cancel: expected "silence", found "an answer"');
+  expect(stateless).toContain('the probe: expected "6 of 6", found "3 of 6"');
   expect(status).toBe(1);
 });
 
