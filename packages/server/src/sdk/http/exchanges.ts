@@ -69,12 +69,10 @@ export class Exchanges {
     const { request, requestInfo } = extra ?? {};
     const carrier = request ?? requestInfo;
     if (carrier === undefined) return undefined;
+    const token = takeToken(extra as MessageExtra);
     const known = this.#known.get(carrier);
     if (known !== undefined) return known;
-    const named = this.#named(request?.headers.get(HEADER) ?? requestInfo?.headers[HEADER]);
-    const exchange = named ?? (request === undefined ? undefined : new WebExchange(request));
-    request?.headers.delete(HEADER);
-    if (requestInfo !== undefined) delete requestInfo.headers[HEADER];
+    const exchange = this.#named(token) ?? (request === undefined ? undefined : new WebExchange(request));
     if (exchange !== undefined) this.#known.set(carrier, exchange);
     return exchange;
   }
@@ -90,6 +88,15 @@ export class Exchanges {
   #named(token: unknown): Exchange | undefined {
     return typeof token === 'string' ? this.#open.get(token) : undefined;
   }
+}
+
+/** The header's value, which is in nobody's way from then on. */
+function takeToken({ request, requestInfo }: MessageExtra): unknown {
+  const token = request?.headers.get(HEADER) ?? requestInfo?.headers[HEADER];
+  if (token === undefined) return undefined;
+  request?.headers.delete(HEADER);
+  if (requestInfo !== undefined) delete requestInfo.headers[HEADER];
+  return token;
 }
 
 function strip(rawHeaders: string[]): void {
