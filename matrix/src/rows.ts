@@ -1,7 +1,6 @@
 /**
  * The rows of the matrix: one for each subject, with what is found and in what it differs from what is expected.
  */
-
 import type { ProbeRun } from './cancelled.ts';
 import type { Expected } from './expected.ts';
 import { COLUMNS, type Facts, find } from './facts.ts';

@@ -25,18 +25,18 @@ export async function inSession<T>(setup: Setup, mode: Mode, measure: (session: 
   const control = await startControl();
   const port = await freePort();
   const subject = startProcess(commandOf(setup, mode, port), control.env);
-  const must = async (happens: Promise<unknown>, what: string): Promise<void> => {
-    if (!(await within(happens, AMPLE_MS))) throw new Error(`${what} did not: ${subject.lastWords()}`);
+  const must = async (happens: Promise<unknown>, otherwise: string): Promise<void> => {
+    if (!(await within(happens, AMPLE_MS))) throw new Error(`${otherwise}: ${subject.lastWords()}`);
   };
   try {
     if (setup.transport === 'http') await listening(port, subject);
     const client = setup.transport === 'http' ? httpClient(port, setup.era) : stdioClient(subject, setup.era);
-    await must(client.open(), 'to answer was due: the subject');
+    await must(client.open(), 'the subject did not answer');
     return await measure({
       async call(testId) {
         const exchange = client.call(control.argsOf(testId));
         const handler = control.heard(testId);
-        await must(handler.started, 'to start was due: the handler');
+        await must(handler.started, 'the handler did not start');
         return Object.assign(exchange, { handler });
       },
     });

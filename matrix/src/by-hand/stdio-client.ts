@@ -1,5 +1,4 @@
 /** Over the pipes of a process. */
-
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { Setup } from '../setups.ts';
