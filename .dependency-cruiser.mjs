@@ -27,7 +27,15 @@ const ROOMS = {
 };
 
 /** Everyone outside the packages' sources comes through the front door, by a package's name; their own tests may not. */
-const GUESTS = ['examples/', 'bench/', 'scripts/', 'test/', 'vitest[.]config[.]ts', '[.]dependency-cruiser[.]mjs'];
+const GUESTS = [
+  'examples/',
+  'bench/',
+  'matrix/',
+  'scripts/',
+  'test/',
+  'vitest[.]config[.]ts',
+  '[.]dependency-cruiser[.]mjs',
+];
 const OWN_TESTS = 'packages/[^/]+/test/';
 
 const places = (names) => names.map((name) => ROOMS[name].at);
@@ -92,7 +100,7 @@ export default {
   ],
   options: {
     doNotFollow: { path: ['node_modules', '^packages/[^/]+/dist/'] },
-    exclude: { path: ['^(examples|bench)/dist/'] },
+    exclude: { path: ['^(examples|bench|matrix)/dist/'] },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node', 'default'] },
   },
