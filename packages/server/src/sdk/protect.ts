@@ -62,7 +62,7 @@ export function protect(
       return call.run(() => handler(request, sdkContext), rules(call.method, call.name));
     };
   };
-  // A handler that is called past the SDK's dispatch.
+  // A handler of v1, or one that is called past the dispatch of v2.
   const unread = ({ id, method, params }: RequestShape, sdkContext: HandlerContext): Call => {
     connection ??= connected(new Connection(context));
     const call = connection.takeArrived(id) ?? connection.begin(id, method, params);
