@@ -8,7 +8,7 @@ export const callHttp: Bench = {
   async run(quick) {
     const rounds = quick
       ? { starts: 1, rounds: 3, warmUp: 1, count: 10 }
-      : { starts: 3, rounds: 200, warmUp: 120, count: 6 };
+      : { starts: 3, rounds: 160, warmUp: 100, count: 6 };
     const rows: Row[] = [];
     for (const wiring of ALL_WIRINGS) {
       const init = { name: `call-http, ${wiring}`, unit: 'us', target: 1.03, rounds };

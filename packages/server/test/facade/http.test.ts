@@ -4,14 +4,13 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createMcpServer, type HttpServeOptions, type HttpServer, type McpApp } from '@estop/server';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startSubject } from '../support/child.ts';
 import { ERAS } from '../support/peer.ts';
 import { RawClient } from '../support/raw-http.ts';
+import { SDK_CLIENTS } from '../support/sdk-clients.ts';
 import { latch, soon, turns } from '../support/waiting.ts';
-import { appOn, Holding, versionOf } from './app.ts';
+import { appOn, Holding } from './app.ts';
 
 async function served(
   options: Partial<HttpServeOptions> = {},
@@ -23,36 +22,10 @@ async function served(
   return { app, serving, hold };
 }
 
-interface AnyClient {
-  callTool(params: object, ...rest: unknown[]): Promise<unknown>;
-  close(): Promise<void>;
-}
-
-async function v2(url: string, era: 'legacy' | 'modern'): Promise<AnyClient> {
-  const client = new Client({ name: 'client', version: '1' }, versionOf(era));
-  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
-  return client as unknown as AnyClient;
-}
-
-async function v1(url: string): Promise<AnyClient> {
-  const client = new ClientV1({ name: 'client', version: '1' });
-  await client.connect(new TransportV1(new URL(url)) as never);
-  const call = (params: object, options?: unknown): Promise<unknown> =>
-    client.callTool(params as never, undefined, options as never);
-  return { callTool: call, close: () => client.close() };
-}
-
-const CLIENTS: [string, (url: string) => Promise<AnyClient>][] = [
-  ['a client of SDK v1', v1],
-  ['a client of SDK v2, legacy', (url) => v2(url, 'legacy')],
-  ['a client of SDK v2, modern', (url) => v2(url, 'modern')],
-];
-
 describe.each([{}, { sessions: true }, { json: true }, { sessions: true, json: true }])('served with %j', (options) => {
-  test.each(CLIENTS)('%s calls, cancels, and calls again', async (_who, connect) => {
+  test.each(SDK_CLIENTS)('%s calls, cancels, and calls again', async (_who, _era, connect) => {
     const { app, serving, hold } = await served(options);
     const client = await connect(serving.url);
-    onTestFinished(() => client.close());
     const greeted = { content: [{ type: 'text', text: 'Hello Ada' }] };
     expect(await client.callTool({ name: 'greet', arguments: { name: 'Ada' } })).toMatchObject(greeted);
     const stop = new AbortController();

@@ -10,7 +10,7 @@ import { RawClient } from '../support/raw-http.ts';
 import { GRACE_MS } from '../support/rig.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-export type Sdk = 'v1' | 'v2';
+type Sdk = 'v1' | 'v2';
 
 export interface Way {
   readonly name: string;

@@ -32,6 +32,22 @@ describe('with both installed', () => {
     expect(await erasAskedFor(major, 'legacy')).toEqual(['legacy']);
   });
 
+  test('a factory that fails when it is looked at is asked again by the next message', async () => {
+    const [ours, theirs] = InMemoryTransport.createLinkedPair();
+    const peer = new MemoryPeer('legacy', ours);
+    let asked = 0;
+    const factory = () => {
+      asked += 1;
+      if (asked === 1) throw new Error('not yet');
+      return new HeldServer().server;
+    };
+    const serving = await createEstop().serveStdio(factory, { transport: theirs });
+    expect((await peer.request('tools/call', { name: 'quick' })).error.code).toBe(-32_603);
+    expect((await peer.request('tools/call', { name: 'quick' })).result).toBeDefined();
+    expect(asked).toBe(2);
+    await serving.close();
+  });
+
   test('a modern client gets one of its own', async () => {
     const asked = await erasAskedFor('v2', 'modern');
     expect(asked[0]).toBe('legacy');

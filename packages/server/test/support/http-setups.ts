@@ -88,7 +88,7 @@ export class Holding {
   }
 }
 
-type AnyServer = McpServerV1 | McpServerV2;
+export type AnyServer = McpServerV1 | McpServerV2;
 
 export interface Serving {
   /** What is put around each server. */

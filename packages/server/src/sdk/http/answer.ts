@@ -89,8 +89,8 @@ export class WebAnswer implements Answer {
   }
 
   /** @returns what is answered: what the SDK says, unless that was replaced before */
-  async instead(of: Promise<Response>): Promise<Response> {
-    const given = await Promise.race([of, this.#replaced]);
+  async instead(of: Promise<Response> | undefined): Promise<Response> {
+    const given = await (of === undefined ? this.#replaced : Promise.race([of, this.#replaced]));
     this.#hasBegun = true;
     const response = this.#replacement ?? (given as Response);
     // Nobody will read it.

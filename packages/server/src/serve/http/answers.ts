@@ -8,13 +8,10 @@ export class Answers {
   #open = 0;
   #waiting: (() => void)[] = [];
 
-  /** @returns says that the answer is over; once */
+  /** @returns says that the answer is over; to be called once */
   begin(): () => void {
     this.#open += 1;
-    let isOver = false;
     return () => {
-      if (isOver) return;
-      isOver = true;
       this.#open -= 1;
       if (this.#open === 0) for (const none of this.#waiting.splice(0)) none();
     };

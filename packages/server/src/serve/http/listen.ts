@@ -7,10 +7,11 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { checkCount, show } from '../../core/index.ts';
+import { checkCount, show, systemClock } from '../../core/index.ts';
 import type { ProtectContext } from '../../sdk/context.ts';
 import { stopOnSignals } from '../signals.ts';
 import { V2 } from '../stdio-v2.ts';
+import { Answers } from './answers.ts';
 import { Door, type FetchHandler } from './door.ts';
 import { serveNode } from './node.ts';
 import { overNode } from './node-handler.ts';
@@ -49,8 +50,8 @@ interface Guards {
 type Verdict = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
 const WHERE = 'serve()';
-/** ms that connections may take to end by themselves. */
-const END_MS = 1_000;
+/** ms that clients may take to read the last of their answers. */
+const READ_MS = 1_000;
 
 /** @throws Error when the port cannot be had, or SDK v2 is not installed; TypeError or RangeError for a bad option */
 export async function listen(
@@ -66,7 +67,9 @@ export async function listen(
   const origins = allowedOrigins ?? guards.localhostAllowedOrigins();
   const handler = overNode(new Door(factory, options, context, WHERE, sdk), context);
 
+  const answers = new Answers();
   const server = createServer((request, response) => {
+    response.once('close', answers.begin());
     const refused = [
       guards.validateHostHeader(request.headers.host, hosts),
       guards.validateOriginHeader(request.headers.origin, origins),
@@ -82,7 +85,7 @@ export async function listen(
   let ended: Promise<void> | undefined;
   const end = async (): Promise<void> => {
     await handler.destroy();
-    ended ??= endOf(server).finally(takeBack);
+    ended ??= endOf(server, answers).finally(takeBack);
     await ended;
   };
   const close = async (): Promise<void> => {
@@ -117,12 +120,11 @@ async function bind(server: Server, port: number, host: string): Promise<void> {
   }
 }
 
-/** Those that are idle end at once; the others have a moment to be read. */
-async function endOf(server: Server): Promise<void> {
+/** A client that reads has its answers; a connection on which nothing was asked is not waited for. */
+async function endOf(server: Server, answers: Answers): Promise<void> {
   const closed = once(server, 'close');
   server.close();
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), END_MS);
+  await answers.none(systemClock, READ_MS);
+  server.closeAllConnections();
   await closed;
-  clearTimeout(timer);
 }

@@ -15,14 +15,14 @@ export interface FetchOptions {
 }
 
 /** Streamable HTTP on the web's `Request` and `Response`: the same in both majors. */
-export interface WebTransport extends TransportShape {
+interface WebTransport extends TransportShape {
   handleRequest(request: Request, options?: FetchOptions): Promise<Response>;
 }
 
 export type NewWebTransport = new (options: object) => WebTransport;
 
 /** The one entry that speaks the modern era. */
-export interface Modern {
+interface Modern {
   isLegacyRequest(request: Request, parsedBody?: unknown): Promise<boolean>;
   createMcpHandler(factory: unknown, options: object): ModernHandler;
 }

@@ -44,7 +44,7 @@ describe.each(SETUPS.filter(({ sessions }) => !sessions))('$name', (setup) => {
 describe.each(SETUPS)('$name', (setup) => {
   test('what a handler says after a cancel goes nowhere, quietly', async () => {
     const events = processEvents();
-    const { holding, connect } = await make(setup);
+    const { holding, servers, connect } = await make(setup);
     const client = await connect();
     const exchange = client.call(1, 'hold', { progressToken: 1 });
     const held = await holding.started(1);
@@ -59,6 +59,12 @@ describe.each(SETUPS)('$name', (setup) => {
     const say = (message: object): unknown => mcpReq?.notify(message) ?? sendNotification?.(message);
     for (const method of ['notifications/message', 'notifications/progress']) {
       void say({ method, params: { progressToken: 1, progress: 1, level: 'info', data: 'late' } });
+    }
+    if (setup.sessions) {
+      // Past the context, as of the call.
+      const last = servers.findLast(({ server }) => server.transport !== undefined)?.server;
+      const data = { level: 'info', data: 'late' } as const;
+      await last?.notification({ method: 'notifications/message', params: data }, { relatedRequestId: 1 });
     }
     held.returns();
     await client.call(2, 'quick').answer(2);

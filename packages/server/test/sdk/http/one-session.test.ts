@@ -96,6 +96,8 @@ describe.each(RESUMABLE)('$name, resumable', (setup) => {
     await until(() => first.eventIds.length > 0);
     first.hangUp();
     await first.over;
+    // When this one is answered the server has seen that the client is gone.
+    await client.call(2, 'quick').answer(2);
     clock.advance(3_600_000);
     expect(held.signal.aborted).toBe(false);
     const second = client.resume(first.eventIds[0] as string);
