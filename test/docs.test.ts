@@ -68,6 +68,7 @@ const DEFAULTS: Readonly<Record<string, readonly [file: string, ...patterns: Reg
   maxTotalTimeoutMs: ['core/deadline.ts', /CEILING_FACTOR = ([\d_]+)/],
   graceMs: ['core/engine.ts', /DEFAULT_GRACE_MS = ([\d_]+)/],
   termMs: ['core/engine.ts', /DEFAULT_TERM_MS = ([\d_]+)/],
+  drainMs: ['core/engine.ts', /DEFAULT_DRAIN_MS = ([\d_]+)/],
   maxQueue: ['core/slots/limits.ts', /DEFAULT_MAX_QUEUE = ([\d_]+)/],
   queueTimeoutMs: ['core/slots/limits.ts', /DEFAULT_QUEUE_TIMEOUT_MS = ([\d_]+)/],
   maxAbandoned: [
