@@ -21,13 +21,21 @@ const ROOMS = {
   server: { at: 'packages/server/src/[^/]+[.]ts', rooms: ['facade', 'serve', 'sdk', 'core'] },
 
   kit: { at: 'packages/estop/src/kit/' },
-  probe: { at: 'packages/estop/src/probe/', packages: ['@modelcontextprotocol/client'] },
+  probe: { at: 'packages/estop/src/probe/', packages: ['@modelcontextprotocol/client', '@modelcontextprotocol/sdk'] },
   report: { at: 'packages/estop/src/report/', types: ['probe'], packages: ['picocolors'] },
   cli: { at: 'packages/estop/src/cli/', rooms: ['probe', 'report'], packages: ['commander', 'picocolors'] },
 };
 
 /** Everyone outside the packages' sources comes through the front door, by a package's name; their own tests may not. */
-const GUESTS = ['examples/', 'bench/', 'scripts/', 'test/', 'vitest[.]config[.]ts', '[.]dependency-cruiser[.]mjs'];
+const GUESTS = [
+  'examples/',
+  'bench/',
+  'matrix/',
+  'scripts/',
+  'test/',
+  'vitest[.]config[.]ts',
+  '[.]dependency-cruiser[.]mjs',
+];
 const OWN_TESTS = 'packages/[^/]+/test/';
 
 const places = (names) => names.map((name) => ROOMS[name].at);
@@ -92,7 +100,7 @@ export default {
   ],
   options: {
     doNotFollow: { path: ['node_modules', '^packages/[^/]+/dist/'] },
-    exclude: { path: ['^(examples|bench)/dist/'] },
+    exclude: { path: ['^(examples|bench|matrix)/dist/'] },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node', 'default'] },
   },

@@ -7,7 +7,12 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['packages/*/test/**/*.test.ts', 'examples/test/**/*.test.ts', 'test/**/*.test.ts'],
+    include: [
+      'packages/*/test/**/*.test.ts',
+      'examples/test/**/*.test.ts',
+      'matrix/test/**/*.test.ts',
+      'test/**/*.test.ts',
+    ],
     setupFiles: ['test/setup/nothing-left.ts'],
     pool: 'forks',
     // Most of them wait for other processes most of the time.

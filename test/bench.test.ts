@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { amountRow, type Row, ratioRow, unknownRow } from '../bench/src/row.ts';
 import { table } from '../bench/src/table.ts';
+import { ALL_WIRINGS } from '../bench/src/wirings.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 
@@ -37,6 +38,20 @@ test('a quick run gives rows on stdout and nothing else, and an exit code that f
   expect(status).toBe(rows.every(({ holds }) => holds !== false) ? 0 : 1);
 }, 60_000);
 
+test.each(['call-http', 'cancel-http'])(
+  'a quick run of %s has a figure for each wiring, or says why not',
+  (name) => {
+    const rows = JSON.parse(bench(name, '--quick', '--json').stdout) as Row[];
+    const wirings = ALL_WIRINGS.filter((wiring) => name === 'call-http' || wiring !== 'v1 stateful, JSON');
+    const first = rows.filter((row) => !row.name.endsWith(', A/A'));
+    expect(first.map((row) => row.name)).toEqual(wirings.map((wiring) => `${name}, ${wiring}`));
+    const measured = first.filter(({ ours }) => typeof ours === 'number').map((row) => row.name);
+    expect(measured).toEqual(expect.arrayContaining([`${name}, v2 stateful`, `${name}, v2 createMcpHandler, modern`]));
+    for (const { ours, note } of first) if (ours === 'unknown') expect(note).toMatch(/^not measured: ./);
+  },
+  180_000,
+);
+
 test.runIf(process.platform === 'linux')(
   'a quick run of kills finds nothing left of ours, seen from outside',
   () => {
@@ -60,7 +75,7 @@ test.each([[['no-such-bench']], [['registry', '--no-such-option']]])('%s is no u
   expect(status).toBe(3);
   expect(stdout).toBe('');
   expect(stderr).toContain(
-    'NAME: call-memory, call-stdio, cancel-stdio, registry, recorded, memory, slots, soak, kill',
+    'NAME: call-memory, call-stdio, cancel-stdio, call-http, cancel-http, registry, recorded, memory, slots, soak, kill',
   );
 });
 

@@ -3,3 +3,5 @@
 export const KINDS = { bare: 'bare', again: 'bare', protected: 'protected' } as const;
 
 export type Kind = keyof typeof KINDS;
+
+export const ALL_KINDS = Object.keys(KINDS) as Kind[];

@@ -6,9 +6,11 @@
  */
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import type { Bench } from './bench.ts';
+import { type Bench, rowsOrWhyNot } from './bench.ts';
+import { callHttp } from './benches/call-http.ts';
 import { callMemory } from './benches/call-memory.ts';
 import { callStdio } from './benches/call-stdio.ts';
+import { cancelHttp } from './benches/cancel-http.ts';
 import { cancelStdio } from './benches/cancel-stdio.ts';
 import { kill } from './benches/kill.ts';
 import { memory } from './benches/memory.ts';
@@ -16,11 +18,22 @@ import { recorded } from './benches/recorded.ts';
 import { registry } from './benches/registry.ts';
 import { slots } from './benches/slots.ts';
 import { soak } from './benches/soak.ts';
-import { type Row, unknownRow } from './row.ts';
-import { NotMeasured } from './sides.ts';
+import type { Row } from './row.ts';
 import { table } from './table.ts';
 
-const BENCHES: readonly Bench[] = [callMemory, callStdio, cancelStdio, registry, recorded, memory, slots, soak, kill];
+const BENCHES: readonly Bench[] = [
+  callMemory,
+  callStdio,
+  cancelStdio,
+  callHttp,
+  cancelHttp,
+  registry,
+  recorded,
+  memory,
+  slots,
+  soak,
+  kill,
+];
 
 interface Asked {
   readonly benches: readonly Bench[];
@@ -34,7 +47,7 @@ else {
   const rows: Row[] = [];
   for (const bench of asked.benches) {
     process.stderr.write(`${bench.name} ...\n`);
-    rows.push(...(await rowsOf(bench, asked.quick)));
+    rows.push(...(await rowsOrWhyNot(bench.name, () => bench.run(asked.quick))));
   }
   process.stdout.write(asked.json ? `${JSON.stringify(rows, null, 2)}\n` : `${table(rows)}\n\n${whereAndWhen()}\n`);
   process.exitCode = rows.every(({ holds }) => holds === true || holds === null) ? 0 : 1;
@@ -64,14 +77,4 @@ function whereAndWhen(): string {
   const [cpu] = cpus();
   const machine = `${availableParallelism()} x ${cpu?.model.trim() || process.arch}, load ${loadavg()[0]?.toFixed(1)}`;
   return `${new Date().toISOString().slice(0, 10)}, node ${process.version}, ${machine}`;
-}
-
-async function rowsOf(bench: Bench, quick: boolean): Promise<Row[]> {
-  try {
-    return await bench.run(quick);
-  } catch (error) {
-    const why =
-      error instanceof NotMeasured ? error.message : `it failed: ${error instanceof Error ? error.message : error}`;
-    return [unknownRow(bench.name, why)];
-  }
 }

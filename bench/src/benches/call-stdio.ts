@@ -1,5 +1,5 @@
 /** The same call over stdio, from a client to a server in a process of its own. */
-import { type Bench, protectedAgainstBareOverStdio } from '../bench.ts';
+import { type Bench, protectedAgainstBareByOneClient } from '../bench.ts';
 
 export const callStdio: Bench = {
   name: 'call-stdio',
@@ -7,6 +7,9 @@ export const callStdio: Bench = {
     const rounds = quick
       ? { starts: 1, rounds: 3, warmUp: 1, count: 50 }
       : { starts: 10, rounds: 300, warmUp: 800, count: 25 };
-    return protectedAgainstBareOverStdio({ name: 'call-stdio', unit: 'us', target: 1.05, rounds }, 'call-stdio');
+    return protectedAgainstBareByOneClient(
+      { name: 'call-stdio', unit: 'us', target: 1.05, rounds },
+      { script: 'call-stdio' },
+    );
   },
 };

@@ -1,5 +1,5 @@
 /** How long a cancel takes, from the client's abort to the handler's signal, over stdio. */
-import { type Bench, protectedAgainstBareOverStdio } from '../bench.ts';
+import { type Bench, protectedAgainstBareByOneClient } from '../bench.ts';
 
 export const cancelStdio: Bench = {
   name: 'cancel-stdio',
@@ -7,6 +7,9 @@ export const cancelStdio: Bench = {
     const rounds = quick
       ? { starts: 1, rounds: 3, warmUp: 1, count: 20 }
       : { starts: 6, rounds: 50, warmUp: 70, count: 50 };
-    return protectedAgainstBareOverStdio({ name: 'cancel-stdio', unit: 'us', target: 1.2, rounds }, 'cancel-stdio');
+    return protectedAgainstBareByOneClient(
+      { name: 'cancel-stdio', unit: 'us', target: 1.2, rounds },
+      { script: 'cancel-stdio' },
+    );
   },
 };

@@ -1,4 +1,5 @@
 /** A side's end of the line: asked for a round, it answers with its figure, and goes when whoever asks is gone. */
+import { median } from '../row.ts';
 
 export interface Ask {
   readonly count: number;
@@ -35,6 +36,13 @@ export async function usEach(count: number, all: () => void | Promise<void>): Pr
   const done = all();
   if (done) await done;
   return Number(process.hrtime.bigint() - start) / 1_000 / count;
+}
+
+/** @returns the median of what `once` gives, of `count` times: what disturbs one of them is not in it */
+export async function medianOf(count: number, once: () => Promise<number>): Promise<number> {
+  const figures: number[] = [];
+  for (let n = 0; n < count; n += 1) figures.push(await once());
+  return median(figures);
 }
 
 /** @returns bytes that are no garbage; the process must have been started with --expose-gc */

@@ -1,7 +1,6 @@
 /** One tools/call after the other in memory. Arguments: bare | protected. */
 import { answerRounds, usEach } from './answering.ts';
-import { connect } from './in-memory.ts';
-import { newServer } from './protection.ts';
+import { connect, newServer } from './in-memory.ts';
 import { addEcho, ECHO } from './tools.ts';
 
 const server = await newServer();

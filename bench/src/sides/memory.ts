@@ -1,7 +1,6 @@
 /** Bytes of heap that a call in flight takes, in memory. Arguments: bare | protected, untouched | looked-at signal. */
 import { answerRounds, heapUsed } from './answering.ts';
-import { connect } from './in-memory.ts';
-import { newServer } from './protection.ts';
+import { connect, newServer } from './in-memory.ts';
 
 const WARM_UP = 2_000;
 

@@ -3,9 +3,7 @@
  *
  * The bare side never loads estop.
  */
-import type { Estop } from '@estop/server';
-import { McpServer } from '@modelcontextprotocol/server';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { Estop, ProtectableServer } from '@estop/server';
 
 export type Protection = 'bare' | 'protected';
 
@@ -23,19 +21,9 @@ export async function loadEstop(): Promise<Estop> {
   return createEstop({ timeoutMs: TIMEOUT_MS });
 }
 
-/** Puts the side's protection, if it has one, around a new server. */
-export async function newServer(): Promise<McpServer> {
-  const server = new McpServer({ name: 'bench', version: '1.0.0' });
-  return protection() === 'bare' ? server : (await loadEstop()).protect(server);
-}
-
-/** Serves over stdio, in both cases by what a server's author would use. */
-export async function serve(addTools: (server: McpServer) => void): Promise<void> {
-  const factory = (): McpServer => {
-    const server = new McpServer({ name: 'bench', version: '1.0.0' });
-    addTools(server);
-    return server;
-  };
-  if (protection() === 'bare') serveStdio(factory);
-  else await (await loadEstop()).serveStdio(factory);
+/** @returns what puts the side's protection, if it has one, around a new server: one engine for all of them */
+export async function protector(): Promise<<T extends ProtectableServer>(server: T) => T> {
+  if (protection() === 'bare') return (server) => server;
+  const estop = await loadEstop();
+  return (server) => estop.protect(server);
 }

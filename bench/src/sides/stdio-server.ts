@@ -1,21 +1,15 @@
-/**
- * What the sides over stdio call. Arguments: bare | protected.
- *
- * `wait` tells on stderr, which is no part of the protocol, when it has started and when its signal fired, in ns of the
- * clock that all processes of a machine share.
- */
-import { writeSync } from 'node:fs';
-import { serve } from './protection.ts';
-import { addEcho } from './tools.ts';
+/** What the sides over stdio call, served in both cases by what a server's author would use. Arguments: bare | protected. */
+import { McpServer } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { loadEstop, protection } from './protection.ts';
+import { addEcho, addWait } from './tools.ts';
 
-await serve((server) => {
+const factory = (): McpServer => {
+  const server = new McpServer({ name: 'bench', version: '1.0.0' });
   addEcho(server);
-  server.registerTool('wait', {}, async ({ mcpReq: { signal } }) => {
-    const fired = await new Promise<bigint>((resolve) => {
-      signal.addEventListener('abort', () => resolve(process.hrtime.bigint()), { once: true });
-      writeSync(process.stderr.fd, 'started\n');
-    });
-    writeSync(process.stderr.fd, `fired ${fired}\n`);
-    return { content: [] };
-  });
-});
+  addWait(server);
+  return server;
+};
+
+if (protection() === 'bare') serveStdio(factory);
+else await (await loadEstop()).serveStdio(factory);

@@ -8,9 +8,11 @@ import type { CaseName, Gate } from '../src/probe/cases/table.ts';
 import type {
   AttemptEvent,
   AttemptLine,
+  Era,
   JobState,
   Settlement,
   Source,
+  Transport,
   WireFrame,
   WireId,
 } from '../src/probe/events.ts';
@@ -22,18 +24,27 @@ const MS = 1_000_000n;
 
 type Jobs = readonly { readonly job: number; readonly state: JobState }[];
 
+/** What the form of a cancel depends on. */
+interface Wire {
+  readonly era: Era;
+  readonly transport: Transport;
+}
+
+const OVER_STDIO: Wire = { era: 'legacy', transport: 'stdio' };
+
 export class Attempt {
   readonly #lines: AttemptLine[] = [];
   readonly #testId: string;
   #at = 1_000_000_000_000n;
 
-  constructor(name: CaseName, number = 1) {
+  constructor(name: CaseName, number = 1, { era, transport }: Wire = OVER_STDIO) {
     this.#testId = `${name}-${number}`;
     this.add('harness', {
       event: 'attempt_started',
       case: name,
       attempt: number,
-      era: 'legacy',
+      era,
+      transport,
       pid: 42,
       alone: false,
     });
@@ -131,6 +142,11 @@ export class Attempt {
     return this.frame({ direction: 'to-server', kind: 'notification', method: 'notifications/cancelled', cancels });
   }
 
+  /** HTTP: the response stream of a request was closed before its end. */
+  streamClosed(by: 'client' | 'server' = 'client', wireId: WireId = 3): this {
+    return this.add('wire', { event: 'stream_closed', by, wireId });
+  }
+
   response(wireId: WireId = 3): this {
     return this.frame({ direction: 'to-client', kind: 'response', wireId, isError: false });
   }
@@ -204,8 +220,8 @@ export class Attempt {
 }
 
 /** An attempt whose call was sent and whose phase is established. */
-export function attempt(name: CaseName, number = 1): Attempt {
-  const begun = new Attempt(name, number).sent().handlerStarted();
+export function attempt(name: CaseName, number = 1, wire = OVER_STDIO): Attempt {
+  const begun = new Attempt(name, number, wire).sent().handlerStarted();
   switch (name) {
     case 'baseline':
     case 'before_work':

@@ -126,6 +126,20 @@ describe('the capture', () => {
     expect(frames(log, testId)).toHaveLength(2);
   });
 
+  it('knows what became of the POST that carried a call, or its cancel; of a batch too', () => {
+    const { log, capture, testId, call } = start();
+    call(7);
+    const carried = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { testId } };
+    const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: '7' } };
+    capture.answered([carried, cancel], 202);
+    capture.closed(carried, 'client');
+    expect(frames(log, testId).slice(1)).toEqual([
+      { event: 'post_answered', status: 202, wireId: 7 },
+      { event: 'post_answered', status: 202, cancels: '7' },
+      { event: 'stream_closed', by: 'client', wireId: 7 },
+    ]);
+  });
+
   it.each([
     [undefined],
     [null],
@@ -145,6 +159,8 @@ describe('the capture', () => {
     const { log, capture } = start();
     capture.seen('to-server', message);
     capture.seen('to-client', message);
+    capture.answered(message, 200);
+    capture.closed(message, 'server');
     expect(log.lines).toEqual([]);
   });
 });

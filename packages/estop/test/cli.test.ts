@@ -49,6 +49,8 @@ describe('help', () => {
     const { code, stdout } = await estop('probe', 'server', '--help');
     expect(stdout).toContain('Usage: estop probe server [options] -- CMD...');
     expect(stdout).toContain('  2  nothing worse than unknown or invalid\n');
+    expect(stdout).toContain(`--url 'http://127.0.0.1:{{port}}/mcp' -- node server.js {{port}}`);
+    expect(stdout).toContain('--client v1 -- env PORT={{port}} node server.js');
     expect(stdout).toContain(`--args '{"url":"{{work.url}}"}'`);
     expect(stdout).toContain(`--args '{"command":"{{work.command}}"}'`);
     expect(stdout).toContain('Run the probe only against test environments, without real credentials.');
@@ -88,6 +90,27 @@ describe('a mistake in usage is one sentence on stderr, and 3', () => {
     [
       ['probe', 'server', '--case', 'x', '--', 'x'],
       /^estop probe: there is no case "x"; the cases are baseline, .+\n$/,
+    ],
+    [
+      ['probe', 'server', '--url', 'http://127.0.0.1:{{port}}/'],
+      /^estop probe: --url needs the command of the server after --: the probe starts it itself, .+\n$/,
+    ],
+    [
+      ['probe', 'server', '--url', 'http://127.0.0.1:3000/mcp', '--', 'x', '{{port}}'],
+      'estop probe: the URL needs {{port}} in the place of its port, got "http://127.0.0.1:3000/mcp"\n',
+    ],
+    [
+      ['probe', 'server', '--url', 'ws://127.0.0.1:{{port}}/', '--', 'x', '{{port}}'],
+      'estop probe: the URL must be one with http:, got "ws://127.0.0.1:{{port}}/"\n',
+    ],
+    [
+      ['probe', 'server', '--url', 'http://127.0.0.1:{{port}}/', '--', 'x'],
+      /^estop probe: the server would not know its port; write .+ env PORT=\{\{port\}\} before it\n$/,
+    ],
+    [['probe', 'server', '--client', 'v3', '--', 'x'], 'estop probe: --client must be v1 or v2, got "v3"\n'],
+    [
+      ['probe', 'server', '--client', 'v1', '--era', 'modern', '--', 'x'],
+      'estop probe: the client of SDK v1 speaks the legacy era only; take v2 for the modern one\n',
     ],
     [['probe', 'server', '--era', 'x', '--', 'x'], 'estop probe: --era must be one of auto, legacy, modern, got "x"\n'],
   ];
@@ -160,10 +183,13 @@ describe('how it treats a run', () => {
 
   test('the options arrive', async () => {
     const options = ['--era', 'modern', '--tool', 't', '--args', '{"a":1}', '--case', 'held', '--case', 'during_work'];
+    const where = ['--url', 'http://127.0.0.1:{{port}}/mcp', '--client', 'v1'];
     const numbers = ['--repeat', '5', '--timeout', '100', '--window', '0', '--out', 'there'];
-    const { stdout } = await probe('--json', ...options, ...numbers, '--', 'as expected');
+    const { stdout } = await probe('--json', ...options, ...where, ...numbers, '--', 'as expected');
     expect(JSON.parse(JSON.parse(stdout).notes[0])).toEqual({
       command: ['as expected'],
+      url: 'http://127.0.0.1:{{port}}/mcp',
+      client: 'v1',
       era: 'modern',
       tool: 't',
       args: { a: 1 },

@@ -59,6 +59,67 @@ const FAILURES: [what: string, command: readonly string[], sentence: string, opt
   ],
 ];
 
+const URL = ['--url', 'http://127.0.0.1:{{port}}/mcp'];
+/** A server over HTTP, to be asked with `URL`. */
+const http = (answer: string): string[] => [
+  ...node(`require('node:http').createServer((req, res) => { ${answer} }).listen(process.argv[1], '127.0.0.1')`),
+  '{{port}}',
+];
+
+const FAILURES_OVER_HTTP: typeof FAILURES = [
+  [
+    'death before it listens',
+    [...node('console.error("no database"); process.exit(7)'), '{{port}}'],
+    'the server ended with code 7 before it was connected; its stderr ends: no database',
+  ],
+  [
+    'death at the first request',
+    http('console.error("no database"); process.exit(7)'),
+    'the server ended with code 7 before it was connected; its stderr ends: no database',
+  ],
+  [
+    'nobody who listens',
+    [...node('setInterval(() => {}, 1000)'), '{{port}}'],
+    'the server accepted no connection at http://127.0.0.1:\\d+/mcp within 3000 ms',
+    ['--era', 'legacy'],
+  ],
+  ['no answer at all', http(''), 'the server did not answer within 3000 ms'],
+  [
+    'another path',
+    http('res.writeHead(404, { "content-type": "text/plain" }).end("nothing here")'),
+    'the server could not be connected in the legacy era: .*nothing here; ' +
+      'the server could not be connected in the modern era: .+',
+  ],
+  [
+    'garbage in the place of MCP',
+    http('res.writeHead(200, { "content-type": "application/json" }).end("<html>")'),
+    'the server answered with what is no MCP frame: "<html>"',
+  ],
+  [
+    'no such tool',
+    server('http', 'v1-stateful', 'sound', '{{port}}'),
+    'the server offers no tool "slow" \\(it offers slow_marker, fetch_url\\)',
+    ['--era', 'legacy', '--tool', 'slow', '--args', '{"url":"{{work.url}}"}'],
+  ],
+  [
+    'no such tool, of the client of SDK v1',
+    server('http', 'v1-stateful', 'sound', '{{port}}'),
+    'the server offers no tool "slow" \\(it offers slow_marker, fetch_url\\)',
+    ['--client', 'v1', '--tool', 'slow', '--args', '{"url":"{{work.url}}"}'],
+  ],
+];
+
+describe.concurrent('one sentence, and 3, over HTTP for', () => {
+  test.for(FAILURES_OVER_HTTP)('%s', async ([, command, sentence, options = []], { expect }) => {
+    const { code, stdout, stderr, ms, left } = await failed(command, ...URL, ...options);
+    expect(stderr).toMatch(said(sentence));
+    expect(stdout).toBe('');
+    expect(code).toBe(3);
+    expect(left).toEqual([]);
+    expect(ms).toBeLessThan(15_000);
+  });
+});
+
 describe.concurrent('one sentence, and 3, for', () => {
   test.for(FAILURES)('%s', async ([, command, sentence, options = []], { expect }) => {
     const { code, stdout, stderr, ms, left } = await failed(command, ...options);

@@ -1,60 +1,18 @@
-import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { Client } from '@modelcontextprotocol/client';
 import { InMemoryTransport, McpServer } from '@modelcontextprotocol/server';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { startWitness } from '../dist/probe/witness/witness.js';
-import { type SlowMarkerOptions, slowMarker, slowMarkerTool } from '../src/kit/index.ts';
-import { startControlPlane } from '../src/probe/control-plane.ts';
+import { slowMarker, slowMarkerTool } from '../src/kit/index.ts';
 import type { AttemptEvent, Era } from '../src/probe/events.ts';
-import { createCapture, newTestId } from '../src/probe/subject/capture.ts';
-import { connectSdkV2 } from '../src/probe/subject/client.ts';
+import { createCapture } from '../src/probe/subject/capture.ts';
+import { connectSdkV2 } from '../src/probe/subject/sdk-v2.ts';
 import { startSubject } from '../src/probe/subject/subject.ts';
-import { seen, tempDir, tempLog, WAIT_MS } from './probe-fixture.ts';
-
-type OnSignal = SlowMarkerOptions['onSignal'];
-
-async function startHarness() {
-  const log = tempLog();
-  const control = await startControlPlane(log);
-  onTestFinished(() => control.close());
-  const witness = await startWitness({ log, markers: tempDir() });
-  onTestFinished(() => witness.close());
-  const testId = newTestId();
-  control.expect(testId);
-  witness.arm(testId, { hold: false });
-  return { log, control, witness, testId, args: { test_id: testId, work_url: witness.url(testId) } };
-}
-
-/** A real server in a process of its own, a real client, and one call of the kit's tool. */
-async function startCall(era: Era, onSignal: OnSignal) {
-  const harness = await startHarness();
-  const { log, control, testId, args } = harness;
-  const capture = createCapture(log);
-  capture.expect(testId);
-  const command = [process.execPath, fileURLToPath(new URL('fixtures/kit-server.mjs', import.meta.url))];
-  const env = { ...control.env, ON_SIGNAL: onSignal };
-  const subject = await startSubject({ command, env, era, log, capture });
-  onTestFinished(() => subject.stop());
-  const client = await connectSdkV2(subject.transport, era, WAIT_MS);
-  const abort = new AbortController();
-  const settled = client.call('slow_marker', args, abort.signal).then(
-    (result) => ({ result }),
-    (error: unknown) => ({ settlement: client.settlementOf(error, abort.signal) }),
-  );
-  await seen(log, testId, 'handler_started');
-  return { ...harness, client, subject, abort, settled };
-}
-
-const told = (log: Awaited<ReturnType<typeof startHarness>>['log'], testId: string) =>
-  log
-    .of(testId)
-    .filter((line) => line.source === 'handler')
-    .map((line) => line.event);
+import { startCall, startHarness, told } from './kit-fixture.ts';
+import { seen, tempLog, WAIT_MS } from './probe-fixture.ts';
 
 describe.each<Era>(['legacy', 'modern'])('the kit on a real server, %s', (era) => {
   it('waits at each gate, works, and answers', async () => {
-    const { log, control, witness, testId, client, settled, subject } = await startCall(era, 'forward');
+    const { log, control, witness, testId, client, settled, subject } = await startCall({ era, onSignal: 'forward' });
     expect(client).toMatchObject({ era, name: '@modelcontextprotocol/client 2.4.0', server: 'kit-server 1.0.0' });
     expect(client.revision).toBe(era === 'modern' ? '2026-07-28' : '2025-11-25');
     expect(await client.listTools(WAIT_MS)).toEqual(['slow_marker']);
@@ -79,7 +37,7 @@ describe.each<Era>(['legacy', 'modern'])('the kit on a real server, %s', (era) =
   });
 
   it('forwards the signal: the work stops, and the handler says where it acted', async () => {
-    const { log, control, witness, testId, abort, settled, client } = await startCall(era, 'forward');
+    const { log, control, witness, testId, abort, settled, client } = await startCall({ era, onSignal: 'forward' });
     control.open(testId, 'before_work');
     await seen(log, testId, 'worker_started');
     abort.abort();
@@ -95,7 +53,7 @@ describe.each<Era>(['legacy', 'modern'])('the kit on a real server, %s', (era) =
   });
 
   it('acts before the work: none is ever started', async () => {
-    const { log, witness, testId, abort } = await startCall(era, 'forward');
+    const { log, witness, testId, abort } = await startCall({ era, onSignal: 'forward' });
     abort.abort();
     await seen(log, testId, 'handler_exited');
     expect(line(log, testId, 'handler_acted')).toMatchObject({ checkpoint: 'before_work' });
@@ -103,7 +61,7 @@ describe.each<Era>(['legacy', 'modern'])('the kit on a real server, %s', (era) =
   });
 
   it('acts after the work: the effect stands', async () => {
-    const { log, control, witness, testId, abort } = await startCall(era, 'listen');
+    const { log, control, witness, testId, abort } = await startCall({ era, onSignal: 'listen' });
     control.open(testId, 'before_work');
     witness.grant(testId);
     await seen(log, testId, 'handler_got_result');
@@ -114,7 +72,7 @@ describe.each<Era>(['legacy', 'modern'])('the kit on a real server, %s', (era) =
   });
 
   it('listens and does not forward: the handler is gone, and the work goes on', async () => {
-    const { log, control, witness, testId, abort, subject } = await startCall(era, 'listen');
+    const { log, control, witness, testId, abort, subject } = await startCall({ era, onSignal: 'listen' });
     control.open(testId, 'before_work');
     await seen(log, testId, 'worker_started');
     abort.abort();
@@ -130,7 +88,7 @@ describe.each<Era>(['legacy', 'modern'])('the kit on a real server, %s', (era) =
   });
 
   it('ignores the signal and says that it had it', async () => {
-    const { log, control, witness, testId, abort } = await startCall(era, 'ignore');
+    const { log, control, witness, testId, abort } = await startCall({ era, onSignal: 'ignore' });
     control.open(testId, 'before_work');
     await seen(log, testId, 'worker_started');
     abort.abort();
@@ -144,7 +102,7 @@ describe.each<Era>(['legacy', 'modern'])('the kit on a real server, %s', (era) =
   });
 
   it('is gone when its process is killed, and so is its work', async () => {
-    const { log, control, testId, subject } = await startCall(era, 'ignore');
+    const { log, control, testId, subject } = await startCall({ era, onSignal: 'ignore' });
     control.open(testId, 'before_work');
     await seen(log, testId, 'worker_started');
     subject.killNow();
@@ -153,7 +111,7 @@ describe.each<Era>(['legacy', 'modern'])('the kit on a real server, %s', (era) =
   });
 
   it('does not hang or crash when the control plane goes away', async () => {
-    const { control, settled, client, subject } = await startCall(era, 'forward');
+    const { control, settled, client, subject } = await startCall({ era, onSignal: 'forward' });
     await control.close();
     expect(await settled).toMatchObject({ result: { isError: true } });
     expect(await client.answers(WAIT_MS)).toBe(true);
@@ -167,7 +125,7 @@ describe.each<Era>(['legacy', 'modern'])('connecting, %s', (era) => {
     const command = [process.execPath, '-e', `console.log('hello'); process.stdin.resume()`];
     const subject = await startSubject({ command, env: {}, era, log, capture: createCapture(log) });
     onTestFinished(() => subject.stop());
-    await expect(connectSdkV2(subject.transport, era, 300)).rejects.toThrow();
+    await expect(connectSdkV2(subject.endpoint, era, 300)).rejects.toThrow();
   });
 
   it('fails at once on a server that ends', async () => {
@@ -175,7 +133,7 @@ describe.each<Era>(['legacy', 'modern'])('connecting, %s', (era) => {
     const command = [process.execPath, '-e', `process.exit(1)`];
     const subject = await startSubject({ command, env: {}, era, log, capture: createCapture(log) });
     onTestFinished(() => subject.stop());
-    await expect(connectSdkV2(subject.transport, era, 60_000)).rejects.toThrow();
+    await expect(connectSdkV2(subject.endpoint, era, 60_000)).rejects.toThrow();
   });
 });
 

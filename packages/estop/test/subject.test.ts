@@ -3,6 +3,7 @@ import type { RunLine } from '../src/probe/events.ts';
 import type { Log } from '../src/probe/log.ts';
 import { ProbeFailure } from '../src/probe/result.ts';
 import { createCapture, newTestId } from '../src/probe/subject/capture.ts';
+import type { PipeTransport } from '../src/probe/subject/pipes.ts';
 import { startSubject } from '../src/probe/subject/subject.ts';
 import { tempLog } from './probe-fixture.ts';
 
@@ -12,9 +13,10 @@ async function start(script: string, command = [process.execPath, '-e', script])
   const capture = createCapture(log);
   const subject = await startSubject({ command, env: { GIVEN: 'yes' }, era: 'legacy', log, capture });
   onTestFinished(() => subject.stop());
+  const transport = subject.endpoint as PipeTransport;
   const received: unknown[] = [];
   let wake = () => {};
-  subject.transport.onmessage = (message: unknown) => {
+  transport.onmessage = (message: unknown) => {
     received.push(message);
     wake();
   };
@@ -22,8 +24,8 @@ async function start(script: string, command = [process.execPath, '-e', script])
     while (received.length < count) await new Promise<void>((resolve) => (wake = resolve));
     return received;
   };
-  await subject.transport.start();
-  return { log, capture, subject, messages };
+  await transport.start();
+  return { log, capture, subject, transport, messages };
 }
 
 const linesOf = (log: Log, event: RunLine['event']) => log.lines.filter((line) => line.event === event);
@@ -52,31 +54,31 @@ describe('a subject', () => {
   });
 
   it('exchanges frames, whatever the chunks that they come in', async () => {
-    const { subject, messages } = await start(ECHO);
+    const { messages, transport } = await start(ECHO);
     const big = { text: 'ä€😀'.repeat(200_000) };
-    await subject.transport.send(big);
-    await subject.transport.send({ n: 2 });
+    await transport.send(big);
+    await transport.send({ n: 2 });
     expect(await messages(2)).toEqual([big, { n: 2 }]);
   });
 
   it('shows each frame to the capture before it goes on', async () => {
     const reply = JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} });
-    const { log, capture, subject } = await start(`process.stdin.once('data', () => console.log('${reply}'))`);
+    const { log, capture, transport } = await start(`process.stdin.once('data', () => console.log('${reply}'))`);
     const testId = newTestId();
     capture.expect(testId);
     const loggedByThen = new Promise<number>((resolve) => {
-      subject.transport.onmessage = () => resolve(log.of(testId).length);
+      transport.onmessage = () => resolve(log.of(testId).length);
     });
-    await subject.transport.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { testId } });
+    await transport.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { testId } });
     expect(await loggedByThen).toBe(2);
     expect(log.of(testId)).toMatchObject([{ direction: 'to-server' }, { direction: 'to-client' }]);
   });
 
   it('may print what is no frame: it is logged, kept for the error, and the connection lives on', async () => {
-    const { log, subject, messages } = await start(`
+    const { log, subject, messages, transport } = await start(`
       console.log('Server listening on stdio ' + 'x'.repeat(1000)); console.log(''); console.log('7');
       ${ECHO}`);
-    await subject.transport.send({ n: 1 });
+    await transport.send({ n: 1 });
     expect(await messages(1)).toEqual([{ n: 1 }]);
     expect(linesOf(log, 'not_json')).toMatchObject([{ text: expect.stringMatching(/^Server.{194}$/) }, { text: '7' }]);
     expect(subject.garbage).toMatch(/^Server listening/);
@@ -100,13 +102,13 @@ describe('a subject', () => {
   });
 
   it('says how it ended when it ends by itself', async () => {
-    const { log, subject } = await start(`process.exit(7)`);
-    const closed = new Promise<void>((resolve) => (subject.transport.onclose = resolve));
+    const { log, subject, transport } = await start(`process.exit(7)`);
+    const closed = new Promise<void>((resolve) => (transport.onclose = resolve));
     expect(await subject.exited).toEqual({ code: 7, signal: null });
     expect(subject.alive).toBe(false);
     await closed;
     expect(linesOf(log, 'subject_exited')).toMatchObject([{ pid: subject.pid, code: 7, expected: false }]);
-    for (let n = 0; n < 3; n++) await subject.transport.send({ n }).catch(() => {});
+    for (let n = 0; n < 3; n++) await transport.send({ n }).catch(() => {});
   });
 });
 
@@ -139,13 +141,13 @@ describe('stopping a subject', () => {
   });
 
   it('closes the transport, also when a child outside the group holds the pipes', async () => {
-    const { subject, messages } = await start(`
+    const { subject, messages, transport } = await start(`
       const child = require('child_process').spawn('sleep', ['600'], { stdio: 'inherit', detached: true });
       console.log(JSON.stringify({ pid: child.pid }));
       process.stdin.on('end', () => process.exit(0)).resume();`);
     const [{ pid }] = (await messages(1)) as [{ pid: number }];
     onTestFinished(() => void process.kill(pid, 'SIGKILL'));
-    const closed = new Promise<void>((resolve) => (subject.transport.onclose = resolve));
+    const closed = new Promise<void>((resolve) => (transport.onclose = resolve));
     await subject.stop();
     await closed;
   });

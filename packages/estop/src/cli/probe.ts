@@ -1,5 +1,5 @@
 /**
- * `estop probe server -- CMD...`: runs the probe against a server over stdio and prints what came out.
+ * `estop probe server -- CMD...`: runs the probe against a server, over stdio or HTTP, and prints what came out.
  *
  * The result goes to stdout, everything else to stderr. Interrupted, it waits until the probe has stopped what it
  * started. Decides nothing itself: the verdicts are the probe's, the exit code is the report's.
@@ -15,9 +15,11 @@ import { ONLY_TEST_ENVIRONMENTS, terminalReport } from '../report/terminal.ts';
 import { listenForInterrupt } from './interrupt.ts';
 import { liveLine, onlyWhatMustBeSaid, type ProgressView, plainLines } from './progress.ts';
 import { colorsFor, widthOf } from './streams.ts';
-import { eraChoice, jsonObject, oneMoreCase, UsageError, wholeNumber } from './usage.ts';
+import { clientChoice, eraChoice, jsonObject, oneMoreCase, UsageError, wholeNumber } from './usage.ts';
 
 interface Flags {
+  readonly url?: string;
+  readonly client: 'v1' | 'v2';
   readonly era: 'auto' | Era;
   readonly tool?: string;
   readonly args?: Readonly<Record<string, unknown>>;
@@ -29,6 +31,11 @@ interface Flags {
   readonly json?: boolean;
 }
 
+const NO_COMMAND = "the server's command is missing; write it after --";
+const NO_COMMAND_FOR_URL =
+  '--url needs the command of the server after --: the probe starts it itself, so that it sees its process ' +
+  'and can hand it the control plane';
+
 const HELP = `
 The server's command is everything after --, with its own options. Without --tool it is called with the kit's
 "${DEFAULTS.tool}"; any other tool is a black box, and its work has to come to {{work.url}}, or be the command
@@ -38,6 +45,8 @@ The server's command is everything after --, with its own options. Without --too
   estop probe server --era modern --case during_work --repeat 10 -- node server.js --stdio
   estop probe server --tool fetch --args '{"url":"{{work.url}}"}' -- uvx mcp-server-fetch
   estop probe server --tool run --args '{"command":"{{work.command}}"}' -- node shell-server.js
+  estop probe server --url 'http://127.0.0.1:{{port}}/mcp' -- node server.js {{port}}
+  estop probe server --url 'http://127.0.0.1:{{port}}/mcp' --client v1 -- env PORT={{port}} node server.js
   estop probe server --json -- node server.js | jq '.eras[].cells[] | {case, verdict}'
 
 Exit codes:
@@ -55,6 +64,8 @@ export function addProbe(estop: Command, subject: readonly string[], exit: (code
     .command('server')
     .description('cancel calls of a server at known phases, and see with a witness whether their work stops')
     .usage('[options] -- CMD...')
+    .option('--url <URL>', 'where the server listens, for Streamable HTTP; {{port}} is replaced here and in CMD')
+    .option('--client <SDK>', 'the client to call it with: v1 (legacy era only) or v2', clientChoice, DEFAULTS.client)
     .option('--era <ERA>', 'auto, legacy (to 2025-11-25) or modern (2026-07-28)', eraChoice, 'auto')
     .option('--tool <NAME>', `the tool to call (default: the kit's "${DEFAULTS.tool}")`)
     .option(
@@ -82,7 +93,7 @@ export function addProbe(estop: Command, subject: readonly string[], exit: (code
 }
 
 async function probeServer(flags: Flags, subject: readonly string[]): Promise<number> {
-  if (!subject[0]) throw new UsageError("the server's command is missing; write it after --");
+  if (!subject[0]) throw new UsageError(flags.url === undefined ? NO_COMMAND : NO_COMMAND_FOR_URL);
   if (flags.args && flags.tool === undefined) throw new UsageError('--args needs --tool');
 
   const view = progressView(flags.json === true);
@@ -93,6 +104,8 @@ async function probeServer(flags: Flags, subject: readonly string[]): Promise<nu
   try {
     const result = await run({
       command: subject,
+      ...(flags.url !== undefined && { url: flags.url }),
+      client: flags.client,
       era: flags.era,
       ...(flags.tool !== undefined && { tool: flags.tool }),
       ...(flags.args && { args: flags.args }),

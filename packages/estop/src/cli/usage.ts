@@ -24,6 +24,11 @@ export function wholeNumber(option: string, least: number): (text: string) => nu
   };
 }
 
+export function clientChoice(text: string): 'v1' | 'v2' {
+  if (text === 'v1' || text === 'v2') return text;
+  throw new UsageError(`--client must be v1 or v2, got "${text}"`);
+}
+
 export function eraChoice(text: string): 'auto' | Era {
   const era = ERAS.find((name) => name === text);
   if (era) return era;

@@ -3,6 +3,7 @@
  *
  *     server.registerTool(slowMarkerTool.name, slowMarkerTool.config, slowMarker({ onSignal: 'forward' }));
  *
+ * SDK v1 takes a shape of zod in the place of `config` (docs/kit.md has the line).
  * The handler waits where the probe tells it to, does its work as an HTTP request to the probe's witness, and says what
  * it sees. How it treats its abort signal is yours to choose; that it *had* the signal is reported in any case.
  * It works with the official SDKs, v1 and v2, with estop's own server, and in a worker thread. Does nothing outside a probe.
@@ -19,12 +20,20 @@ export interface SlowMarkerArgs {
 export interface HandlerContext {
   /** SDK v1, estop's façade and its threads. */
   readonly signal?: AbortSignal;
+  /** SDK v1. */
+  readonly _meta?: { readonly progressToken?: string | number | undefined } | undefined;
+  readonly sendNotification?: (notification: ProgressNotification) => Promise<void>;
   /** SDK v2. */
   readonly mcpReq?: {
     readonly signal: AbortSignal;
     readonly _meta?: { readonly progressToken?: string | number | undefined } | undefined;
-    readonly notify?: (notification: { method: string; params?: Record<string, unknown> }) => Promise<void>;
+    readonly notify?: (notification: ProgressNotification) => Promise<void>;
   };
+}
+
+export interface ProgressNotification {
+  method: 'notifications/progress';
+  params: { progressToken: string | number; progress: number; total: number };
 }
 
 export interface SlowMarkerOptions {
@@ -34,7 +43,7 @@ export interface SlowMarkerOptions {
    * - `ignore`: goes on, and so does the work.
    */
   readonly onSignal: 'forward' | 'listen' | 'ignore';
-  /** Reports progress on its way, if the caller asked for it. Default: no. SDK v2 only. */
+  /** Reports progress on its way, if the caller asked for it. Default: no. With the SDKs only, v1 and v2. */
   readonly progress?: boolean;
 }
 
@@ -109,11 +118,13 @@ async function unlessStopped(signal: AbortSignal | undefined, step: () => Promis
 }
 
 /** A notification that cannot be sent, as after a cancel, is no failure of the tool. */
-async function report({ mcpReq }: HandlerContext, step: number): Promise<void> {
-  const progressToken = mcpReq?._meta?.progressToken;
-  if (progressToken === undefined || !mcpReq?.notify) return;
+async function report(context: HandlerContext, step: number): Promise<void> {
+  const { mcpReq } = context;
+  const progressToken = (mcpReq ?? context)._meta?.progressToken;
+  if (progressToken === undefined) return;
   const params = { progressToken, progress: step, total: 3 };
-  await mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
+  const progress = { method: 'notifications/progress', params } as const;
+  await (mcpReq ? mcpReq.notify?.(progress) : context.sendNotification?.(progress))?.catch(() => {});
 }
 
 function text(reason: unknown): string {

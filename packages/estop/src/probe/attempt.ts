@@ -8,8 +8,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Case, InvalidPhase, type Stage } from './cases/case.ts';
 import type { Gate } from './cases/table.ts';
 import type { Waits } from './cases/waits.ts';
-import type { AttemptEvent, AttemptLine } from './events.ts';
+import type { AttemptEvent, AttemptLine, Transport } from './events.ts';
 import type { Harness } from './harness.ts';
+import { fill } from './placeholders.ts';
 import { newTestId } from './subject/capture.ts';
 import type { Session } from './subject/session.ts';
 
@@ -76,6 +77,10 @@ export class Attempt implements Stage {
     if (!this.lines.some((line) => line.event === 'attempt_ended')) this.#write({ event: 'attempt_ended' });
   }
 
+  get transport(): Transport {
+    return this.#session.subject.transport;
+  }
+
   get lines(): readonly AttemptLine[] {
     return this.#harness.log.of(this.testId);
   }
@@ -135,7 +140,8 @@ export class Attempt implements Stage {
     control.expect(this.testId);
     capture.expect(this.testId);
     witness.arm(this.testId, { hold: this.blackBox });
-    this.#write({ event: 'attempt_started', case: theCase.name, attempt, era, pid: subject.pid, alone });
+    const { pid, transport } = subject;
+    this.#write({ event: 'attempt_started', case: theCase.name, attempt, era, transport, pid, alone });
     const call = client.call(tool, this.#arguments(), this.#caller.signal);
     this.#write({ event: 'client_sent' });
     call.then(
@@ -153,7 +159,7 @@ export class Attempt implements Stage {
     const url = witness.url(this.testId);
     if (!this.blackBox) return { test_id: this.testId, work_url: url };
     const names = { 'work.url': url, 'work.command': witness.command(this.testId), 'test.id': this.testId };
-    return fill(args, names) as Record<string, unknown>;
+    return fill(args, names);
   }
 
   async #cleanUp(): Promise<void> {
@@ -178,13 +184,4 @@ export class Attempt implements Stage {
   #write(event: AttemptEvent): void {
     this.#harness.log.write('harness', { testId: this.testId, ...event });
   }
-}
-
-/** Replaces `{{name}}` in every string of a JSON value. */
-function fill(value: unknown, names: Readonly<Record<string, string>>): unknown {
-  if (typeof value === 'string')
-    return value.replaceAll(/\{\{\s*([\w.]+)\s*\}\}/g, (text, name) => names[name] ?? text);
-  if (Array.isArray(value)) return value.map((item) => fill(item, names));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, names)]));
 }

@@ -140,7 +140,7 @@ function isValid(slot: Slot): boolean {
   return last !== undefined && !isInvalid(last.lines);
 }
 
-function resultOf(harness: Harness, { era, client }: Session, slots: readonly Slot[]): EraResult {
+function resultOf(harness: Harness, { era, client, subject }: Session, slots: readonly Slot[]): EraResult {
   const { blackBox } = harness;
   const cells = cellsOf(
     [...new Set(slots.map((slot) => slot.case))].map((name) => {
@@ -156,7 +156,7 @@ function resultOf(harness: Harness, { era, client }: Session, slots: readonly Sl
   return {
     era,
     revision: client.revision,
-    transport: 'stdio',
+    transport: subject.transport,
     client: client.name,
     server: client.server,
     cells: [...cells, ...hidden].sort((a, b) => CASES.indexOf(a.case) - CASES.indexOf(b.case)),

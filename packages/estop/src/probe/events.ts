@@ -9,7 +9,10 @@ import type { CaseName, Checkpoint, Gate } from './cases/table.ts';
 /** `legacy`: protocol revisions up to 2025-11-25. `modern`: 2026-07-28. */
 export type Era = 'legacy' | 'modern';
 
-/** Who saw it. The harness, the control plane (told by the handler), the witness, the tee on the pipes. */
+/** `stdio`: the pipes of the server's process. `http`: Streamable HTTP. */
+export type Transport = 'stdio' | 'http';
+
+/** Who saw it. The harness, the control plane (told by the handler), the witness, the tee on the pipes or the proxy. */
 export type Source = 'harness' | 'handler' | 'witness' | 'wire';
 
 /** How a call ended for its caller. `rejected` is a rejection that the abort did not cause. */
@@ -21,7 +24,7 @@ export type WireId = string | number;
 /** What the worker's state machine says of one job. `committed` is `granted` with the marker written. */
 export type JobState = 'waiting' | 'granted' | 'committed' | 'stopped';
 
-/** One frame that crossed the pipes, reduced to what a verdict needs. */
+/** One frame that crossed the wire, reduced to what a verdict needs. */
 export interface WireFrame {
   readonly direction: 'to-server' | 'to-client';
   readonly kind: 'request' | 'response' | 'notification';
@@ -36,12 +39,22 @@ export interface WireFrame {
   readonly isError?: boolean;
 }
 
+/** What was seen on the wire of an attempt's calls. */
+export type WireEvent =
+  | ({ event: 'wire' } & WireFrame)
+  /** HTTP: the POST that carried this request or this cancel was answered. */
+  | ({ event: 'post_answered'; status: number } & Pick<WireFrame, 'wireId' | 'cancels'>)
+  /** HTTP: that POST's response stream was closed before its end. A stream that ends by itself leaves no line. */
+  | ({ event: 'stream_closed'; by: 'client' | 'server' } & Pick<WireFrame, 'wireId' | 'cancels'>);
+
 /** Events that belong to a run or to one subject process. */
 export type RunEvent =
   | { event: 'run_started'; estop: string; node: string; platform: string; command: readonly string[]; options: object }
   | { event: 'subject_started'; pid: number; era: Era; command: readonly string[] }
   | { event: 'subject_stderr'; text: string }
-  | { event: 'negotiated'; era: Era; revision: string; transport: 'stdio'; client: string; server: string }
+  /** Of a server over HTTP: over stdio its stdout has the frames. */
+  | { event: 'subject_stdout'; text: string }
+  | { event: 'negotiated'; era: Era; revision: string; transport: Transport; client: string; server: string }
   | { event: 'connect_failed'; era: Era; reason: string }
   | { event: 'subject_exited'; pid: number; code: number | null; signal: string | null; expected: boolean }
   | { event: 'not_json'; text: string }
@@ -52,7 +65,15 @@ export type RunEvent =
 /** Events that belong to one attempt; every one of these lines carries its `testId`. */
 export type AttemptEvent =
   // harness
-  | { event: 'attempt_started'; case: CaseName; attempt: number; era: Era; pid: number; alone: boolean }
+  | {
+      event: 'attempt_started';
+      case: CaseName;
+      attempt: number;
+      era: Era;
+      transport: Transport;
+      pid: number;
+      alone: boolean;
+    }
   | { event: 'client_sent' }
   | { event: 'phase_established'; case: CaseName }
   | { event: 'invalid_phase'; missing: string; withinMs: number }
@@ -77,8 +98,7 @@ export type AttemptEvent =
   | { event: 'handler_exited'; invocation: string; how: 'returned' | 'threw' }
   | { event: 'handler_gone'; invocation: string }
   | WorkerEvent
-  // wire
-  | ({ event: 'wire' } & WireFrame);
+  | WireEvent;
 
 /** What the witness tells of one job. */
 export type WorkerEvent =

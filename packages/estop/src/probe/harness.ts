@@ -14,6 +14,8 @@ export interface Harness {
   readonly witness: Witness;
   readonly connect: ConnectClient;
   readonly command: readonly string[];
+  /** Over HTTP: where the server listens. Without it, the transport is stdio. */
+  readonly url: string | undefined;
   readonly tool: string;
   /** A tool that is not the kit's: what its handler sees is not visible, and it waits at no gate of ours. */
   readonly blackBox: boolean;

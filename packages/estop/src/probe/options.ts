@@ -3,6 +3,9 @@
  */
 import { CASES, type CaseName } from './cases/table.ts';
 import type { Era } from './events.ts';
+import { fill } from './placeholders.ts';
+
+const PORT = /\{\{\s*port\s*\}\}/;
 
 export const DEFAULTS = {
   /** ms an attempt may take to reach its phase, and a stop may take to be observed. */
@@ -12,12 +15,21 @@ export const DEFAULTS = {
   repeats: 3,
   out: 'estop-runs',
   tool: 'slow_marker',
+  client: 'v2',
 } as const;
 
 export interface ProbeOptions {
   /** The server's command and its arguments. */
   readonly command: readonly string[];
-  /** Default `auto`: every era that the subject offers, each in a process of its own. */
+  /**
+   * Over Streamable HTTP: where the server that `command` starts will listen. Default: it is spoken to over stdio.
+   *
+   * In it and in the command `{{port}}` is replaced by a free port on loopback, another one for each process.
+   */
+  readonly url?: string;
+  /** The official SDK whose client is used. Default `v2`. `v1` speaks the legacy era only, and is an optional peer. */
+  readonly client?: 'v1' | 'v2';
+  /** Default `auto`: every era that the client speaks and the subject offers, each in a process of its own. */
   readonly era?: 'auto' | Era;
   /**
    * The tool to call. Default: the kit's `slow_marker`. Any other name makes the subject a black box: the work has to
@@ -59,6 +71,10 @@ export function checkOptions(options: ProbeOptions): void {
     throw new TypeError(`estop probe: ${what}`);
   };
   if (options.command.length === 0 || !options.command[0]) bad('no command was given; write it after --');
+  checkUrl(options, bad);
+  if (options.client === 'v1' && options.era === 'modern') {
+    bad('the client of SDK v1 speaks the legacy era only; take v2 for the modern one');
+  }
   for (const name of options.cases ?? []) {
     if (!CASES.includes(name)) bad(`there is no case "${name}"; the cases are ${CASES.join(', ')}`);
   }
@@ -77,4 +93,19 @@ export function checkOptions(options: ProbeOptions): void {
   count('repeat', options.repeats, 1);
   count('timeout (ms)', options.timeoutMs, 1);
   count('window (ms)', options.windowMs, 0);
+}
+
+/** The port has to be the probe's choice: it starts the server more than once, also at the same time. */
+function checkUrl({ command, url }: ProbeOptions, bad: (what: string) => never): void {
+  if (url === undefined) return;
+  const shown = JSON.stringify(url);
+  if (!PORT.test(url)) bad(`the URL needs {{port}} in the place of its port, got ${shown}`);
+  if (!URL.canParse(fill(url, { port: '1' })) || new URL(fill(url, { port: '1' })).protocol !== 'http:') {
+    bad(`the URL must be one with http:, got ${shown}`);
+  }
+  if (!command.some((part) => PORT.test(part))) {
+    bad(
+      'the server would not know its port; write {{port}} where its command names it, or env PORT={{port}} before it',
+    );
+  }
 }

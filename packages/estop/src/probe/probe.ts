@@ -16,7 +16,9 @@ import { notesOn } from './notes.ts';
 import { checkOptions, DEFAULTS, type ProbeOptions } from './options.ts';
 import { type EraResult, ProbeFailure, type ProbeResult } from './result.ts';
 import { makeRunDir } from './run-dir.ts';
-import { type ConnectClient, connectSdkV2 } from './subject/client.ts';
+import type { ConnectClient } from './subject/client.ts';
+import { connectSdkV1 } from './subject/sdk-v1.ts';
+import { connectSdkV2 } from './subject/sdk-v2.ts';
 import { openSession, type Session } from './subject/session.ts';
 import { estopVersion } from './version.ts';
 import { startWitness } from './witness/witness.ts';
@@ -34,8 +36,8 @@ export interface ProbeParts {
 export async function probeServer(options: ProbeOptions, parts: ProbeParts = {}): Promise<ProbeResult> {
   checkOptions(options);
   const startedAt = performance.now();
-  const { tool = DEFAULTS.tool, repeats = DEFAULTS.repeats, command } = options;
-  const { timeoutMs = DEFAULTS.timeoutMs, windowMs = DEFAULTS.windowMs, args = {} } = options;
+  const { tool = DEFAULTS.tool, repeats = DEFAULTS.repeats, command, url } = options;
+  const { timeoutMs = DEFAULTS.timeoutMs, windowMs = DEFAULTS.windowMs, args = {}, client = DEFAULTS.client } = options;
   options.signal?.throwIfAborted();
   const { signal, unlink } = follow(options.signal);
 
@@ -57,8 +59,9 @@ export async function probeServer(options: ProbeOptions, parts: ProbeParts = {})
       log,
       control,
       witness,
-      connect: parts.connect ?? connectSdkV2,
+      connect: parts.connect ?? CLIENTS[client],
       command,
+      url,
       tool,
       blackBox: tool !== DEFAULTS.tool,
       args,
@@ -69,13 +72,14 @@ export async function probeServer(options: ProbeOptions, parts: ProbeParts = {})
       signal,
       tell: (progress) => options.onProgress?.(progress),
     };
-    const opened = await openEras(harness, options.era ?? 'auto', ends);
+    const opened = await openEras(harness, erasOf(options.era, client), ends);
     const eras = await runEras(harness, opened.sessions);
     log.write('harness', { event: 'run_ended' });
     return {
       schema: 1,
       estop: estopVersion(),
       command,
+      ...(url !== undefined && { url }),
       tool,
       windowMs,
       timeoutMs,
@@ -99,6 +103,8 @@ export async function probeServer(options: ProbeOptions, parts: ProbeParts = {})
   }
 }
 
+const CLIENTS: Readonly<Record<'v1' | 'v2', ConnectClient>> = { v1: connectSdkV1, v2: connectSdkV2 };
+
 /** A signal of the run's own: many wait on it, which is no leak, and none of them touches the caller's. */
 function follow(outer: AbortSignal | undefined): { signal: AbortSignal; unlink(): void } {
   const own = new AbortController();
@@ -120,9 +126,14 @@ interface Opened {
   readonly notes: readonly string[];
 }
 
+/** The eras to try: that which was asked for, or all that the client speaks. */
+function erasOf(era: 'auto' | Era = 'auto', client: 'v1' | 'v2'): readonly Era[] {
+  if (era !== 'auto') return [era];
+  return client === 'v1' ? ['legacy'] : ['legacy', 'modern'];
+}
+
 /** Each era that was asked for, or that the subject turns out to offer. When there is none, what went wrong in all of them is one failure. */
-async function openEras(harness: Harness, wanted: 'auto' | Era, ends: (() => Promise<void> | void)[]): Promise<Opened> {
-  const eras: readonly Era[] = wanted === 'auto' ? ['legacy', 'modern'] : [wanted];
+async function openEras(harness: Harness, eras: readonly Era[], ends: (() => Promise<void> | void)[]): Promise<Opened> {
   const openings = await Promise.allSettled(eras.map((era) => openSession(harness, era)));
   const sessions = openings.flatMap((opening) => (opening.status === 'fulfilled' ? [opening.value] : []));
   for (const session of sessions) ends.push(() => session.close());

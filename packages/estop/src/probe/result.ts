@@ -2,7 +2,7 @@
  * What a run comes to: the shapes that the probe returns, the reports print and `--json` writes.
  */
 import type { CaseName, ExpectedOutcome } from './cases/table.ts';
-import type { Era } from './events.ts';
+import type { Era, Transport } from './events.ts';
 
 /** The boundaries' sides, from the caller to the work. */
 export type Place = 'caller' | 'wire' | 'handler' | 'worker';
@@ -76,7 +76,7 @@ export interface Cell {
 export interface Unknown {
   readonly era: Era;
   readonly revision: string;
-  readonly transport: 'stdio';
+  readonly transport: Transport;
   readonly case: CaseName;
   readonly boundaryLastSeen: string;
   readonly watchedMs: number;
@@ -87,7 +87,7 @@ export interface Unknown {
 export interface EraResult {
   readonly era: Era;
   readonly revision: string;
-  readonly transport: 'stdio';
+  readonly transport: Transport;
   readonly client: string;
   readonly server: string;
   readonly cells: readonly Cell[];
@@ -98,6 +98,8 @@ export interface ProbeResult {
   readonly schema: 1;
   readonly estop: string;
   readonly command: readonly string[];
+  /** Over HTTP, as it was given. */
+  readonly url?: string;
   readonly tool: string;
   readonly windowMs: number;
   readonly timeoutMs: number;

@@ -84,7 +84,8 @@ function heading(result: ProbeResult, colors: Colors, width: number): string[] {
     `took ${(result.durationMs / 1000).toFixed(1)} s`,
     `estop ${result.estop}`,
   ];
-  const command = wrap(`estop probe server -- ${result.command.join(' ')}`, width);
+  const url = result.url === undefined ? '' : `--url ${result.url} `;
+  const command = wrap(`estop probe server ${url}-- ${result.command.join(' ')}`, width);
   return [...command.map(colors.bold), ...wrap(facts.join(', '), width).map(colors.dim)];
 }
 

@@ -32,6 +32,11 @@ export function server(name: string, ...args: readonly string[]): string[] {
   return [process.execPath, fileURLToPath(new URL(`servers/${name}.mjs`, import.meta.url)), ...args];
 }
 
+/** The options for a server of `http.mjs` that has this door and this handler. */
+export function httpServer(door: string, handler = 'sound'): Pick<ProbeOptions, 'command' | 'url'> {
+  return { command: server('http', door, handler, '{{port}}'), url: 'http://127.0.0.1:{{port}}/mcp' };
+}
+
 /** Part of a run: a witness of `test/broken/witnesses`. */
 export function witness(name: string): ProbeParts {
   return { witness: new URL(`witnesses/${name}.mjs`, import.meta.url) };

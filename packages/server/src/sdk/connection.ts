@@ -5,7 +5,15 @@
  * never started. Its scope is its own, unless each message comes with an HTTP request that shows whose it is: then a
  * cancel finds its call from any connection of that caller, and no other.
  */
-import { type Call, cancelled, connectionScope, disconnected, type Engine, type Owner } from '../core/index.ts';
+import {
+  type Call,
+  cancelled,
+  connectionScope,
+  disconnected,
+  type Engine,
+  type Owner,
+  type StopReason,
+} from '../core/index.ts';
 import { SILENCE } from './answer.ts';
 import type { ProtectContext } from './context.ts';
 import { SESSION_HEADER } from './http/callers.ts';
@@ -14,9 +22,9 @@ import type { MessageExtra } from './http/exchanges.ts';
 import { Streamable } from './http/streamable.ts';
 import { ASKS_USER, CALL_METHODS } from './methods.ts';
 import type { Served } from './nested.ts';
+import { OpenQuestions } from './open-questions.ts';
+import { ProgressTokens } from './progress-tokens.ts';
 import { type Frame, nameIn, type TransportShape } from './shapes.ts';
-
-const SILENCED_TOKENS = 1_000;
 
 export class Connection implements Owner {
   /** The server at this end, once there is one. */
@@ -30,15 +38,12 @@ export class Connection implements Owner {
   #letGo: (() => void) | undefined;
   // Calls that were read and that the SDK has not dispatched yet, oldest first: it takes them in this order.
   readonly #arrived: Call[] = [];
-  // Invariant: both hold only calls that are in the registry. Clients choose the token, once for each call.
-  readonly #progressTokens = new Map<unknown, Call>();
-  readonly #tokens = new Map<Call, unknown>();
-  // Of calls that were stopped and have left, the last ones: what they left behind may still report progress.
-  readonly #silenced = new Set<unknown>();
+  // Each is there once it is needed: over HTTP most connections carry one call.
+  #progress: ProgressTokens | undefined;
+  #questions: OpenQuestions | undefined;
   // Invariant: the calls in the registry that came over HTTP: whoever made them, their scope may have others too.
-  readonly #overHttp = new Set<Call>();
-  // By id, as text (the SDK takes "0" for 0): requests that the user has not answered, and the calls that stand still.
-  readonly #asked = new Map<string, readonly Call[]>();
+  #overHttp: Set<Call> | undefined;
+  #hasBegun = false;
 
   constructor(context: ProtectContext) {
     this.#context = context;
@@ -61,12 +66,14 @@ export class Connection implements Owner {
 
   /** A call of this connection, from now on. */
   begin(id: unknown, method: string, params: unknown, scope = this.#scope): Call {
+    // With the second call it makes one after the other; most over HTTP make one.
+    if (this.#hasBegun && scope === this.#scope && !this.#isClosed) this.#letGo ??= this.#engine.registry.hold(scope);
+    this.#hasBegun = true;
     const call = this.#engine.begin({ scope, id, method, name: nameIn(params), owner: this });
     const token = (params as { _meta?: { progressToken?: unknown } } | undefined)?._meta?.progressToken;
     if (token !== undefined) {
-      this.#silenced.delete(token);
-      this.#progressTokens.set(token, call);
-      this.#tokens.set(call, token);
+      this.#progress ??= new ProgressTokens();
+      this.#progress.begin(call, token);
     }
     return call;
   }
@@ -76,22 +83,20 @@ export class Connection implements Owner {
   }
 
   left(call: Call): void {
-    if (this.#tokens.size > 0) this.#forget(call);
-    if (this.#overHttp.delete(call)) this.#streamable?.left(call);
+    this.#progress?.left(call);
+    this.#overHttp?.delete(call);
   }
 
   /** Nothing will be written for this call. Over HTTP that ends the exchange, which nobody else would. */
   silenced(call: Call): void {
     if (this.#streamable !== undefined) this.#streamable.hush(call.id);
-    else if (this.#overHttp.has(call)) void this.#transport?.close();
+    else if (this.#overHttp?.has(call)) void this.#transport?.close();
   }
 
   #attach(transport: TransportShape): void {
     const { onmessage, onclose } = transport;
     this.#transport = transport;
     this.#streamable = Streamable.over(transport, this.#context.http);
-    // A server of one exchange may be dropped without a word.
-    if (this.#streamable === undefined) this.#letGo = this.#engine.registry.hold(this.#scope);
     transport.onmessage = (message, extra) => {
       this.#read(message, extra as MessageExtra | undefined);
       onmessage?.(message, extra);
@@ -109,16 +114,16 @@ export class Connection implements Owner {
       }
       const sent = send(message, options);
       if (isAnswer) this.#streamable?.answered(message);
-      if (this.#asked.size > 0) sent.catch(() => this.#answered(message.id));
+      if (this.#questions !== undefined) sent.catch(() => this.#questions?.answered(message.id));
       return sent;
     };
   }
 
   #read(message: Frame, extra: MessageExtra | undefined): void {
-    const exchange = extra && this.#context.http.exchanges.of(extra);
+    const exchange = extra && this.#exchangeOf(extra);
     if (exchange !== undefined) this.#streamable?.read(message, exchange, extra as MessageExtra);
     if (message.method === undefined) {
-      if (this.#asked.size > 0) this.#answered(message.id);
+      this.#questions?.answered(message.id);
     } else if (message.method === 'notifications/cancelled') {
       // A modern client cancels by the end of its stream: what it posts names none of its calls.
       const isNamed = exchange !== undefined && !isModern(extra);
@@ -131,9 +136,19 @@ export class Connection implements Owner {
     }
   }
 
+  /** None where nobody wants to know of it: a request of the modern era has a connection of its own. */
+  #exchangeOf(extra: MessageExtra): Exchange | undefined {
+    const { exchanges, callers } = this.#context.http;
+    if (isModern(extra) && !callers.look && exchanges.size === 0) return undefined;
+    return exchanges.of(extra);
+  }
+
   #came(call: Call, exchange: Exchange): void {
     // A call that was stopped before it came has left already.
-    if (call.state === 'queued') this.#overHttp.add(call);
+    if (call.state === 'queued') {
+      this.#overHttp ??= new Set();
+      this.#overHttp.add(call);
+    }
     this.#streamable?.began(call, exchange);
   }
 
@@ -153,25 +168,20 @@ export class Connection implements Owner {
   #closed(): void {
     this.#isClosed = true;
     this.#letGo?.();
-    this.#engine.registry.stopScope(this.#scope, disconnected());
-    for (const call of this.#overHttp) call.stop(disconnected());
+    const calls = [...this.#engine.registry.calls(this.#scope), ...(this.#overHttp ?? [])];
+    // Most often there are none: over HTTP each connection of the modern era ends after its answer.
+    const reason = calls.length > 0 ? disconnected() : undefined;
+    for (const call of calls) call.stop(reason as StopReason);
     this.#streamable?.closed();
     this.#arrived.length = 0;
-    this.#asked.clear();
-  }
-
-  #forget(call: Call): void {
-    const token = this.#tokens.get(call);
-    this.#tokens.delete(call);
-    if (token === undefined || this.#progressTokens.get(token) !== call) return;
-    this.#progressTokens.delete(token);
-    if (call.reason === undefined) return;
-    this.#silenced.add(token);
-    if (this.#silenced.size > SILENCED_TOKENS) this.#silenced.delete(this.#silenced.values().next().value);
+    this.#questions = undefined;
   }
 
   #mayWrite(message: Frame, options: SendOptions): boolean {
-    if (message.method === 'notifications/progress') return this.#progress(message);
+    if (message.method === 'notifications/progress') {
+      const { progressToken } = (message.params ?? {}) as { progressToken?: unknown };
+      return this.#progress?.progressed(progressToken) ?? true;
+    }
     if (message.method !== undefined) {
       // Its exchange has ended: the SDK would throw.
       if (message.id === undefined && this.#streamable?.isHushed(options?.relatedRequestId)) return false;
@@ -183,34 +193,21 @@ export class Connection implements Owner {
     return this.#arrived.length === 0 || !this.#answeredBeforeDispatch(message.id);
   }
 
-  #progress(message: Frame): boolean {
-    const token = (message.params as { progressToken?: unknown } | undefined)?.progressToken;
-    const call = this.#progressTokens.get(token);
-    if (call?.reason !== undefined || this.#silenced.has(token)) return false;
-    call?.progressed();
-    return true;
-  }
-
   /** A handler's request to the client, or that it is no longer wanted. */
   #asks(message: Frame, options: SendOptions): void {
     if (message.method === 'notifications/cancelled') {
-      this.#answered((message.params as { requestId?: unknown } | undefined)?.requestId);
+      this.#questions?.answered((message.params as { requestId?: unknown } | undefined)?.requestId);
     }
     if (options?.relatedRequestId === undefined || !ASKS_USER.has(message.method)) return;
     // Whatever nested call it is that asks: on the wire it has the id of the one that came over it.
     const { relatedRequestId } = options;
-    const scope = [...this.#overHttp].find(({ id }) => id === relatedRequestId)?.scope ?? this.#scope;
+    const scope = [...(this.#overHttp ?? [])].find(({ id }) => id === relatedRequestId)?.scope ?? this.#scope;
     const asking = this.#engine.registry.calls(scope).filter((call) => {
       const { id, owner } = rootOf(call);
       return call.state === 'running' && id === relatedRequestId && owner === this;
     });
-    for (const call of asking) call.pause();
-    this.#asked.set(String(message.id), asking);
-  }
-
-  #answered(id: unknown): void {
-    for (const call of this.#asked.get(String(id)) ?? []) call.resume();
-    this.#asked.delete(String(id));
+    this.#questions ??= new OpenQuestions();
+    this.#questions.asked(message.id, asking);
   }
 
   /** The SDK answered what it never dispatched (a malformed request, say): nobody will run that call. */

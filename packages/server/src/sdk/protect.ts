@@ -26,6 +26,10 @@ export type ProtectOptions = CallOptions;
 /** So that a second `protect` of one server is noticed, from whatever copy of this package it comes. */
 const PROTECTED = Symbol.for('estop.protected');
 
+interface Marked {
+  [PROTECTED]?: true;
+}
+
 /**
  * @param given rules that stand in for those of the options
  * @throws TypeError for what is no server, or is protected already; RangeError for a bad timeout, naming the tool
@@ -40,7 +44,7 @@ export function protect(
   if (isProtected(server)) throw new TypeError('estop: this server is protected already');
   const others = { ...context.fallback, answerStop };
   const rules = given ?? rulesOf(options, 'protect()', others, context.engine.slots);
-  Object.defineProperty(protocol, PROTECTED, { value: true });
+  (protocol as Marked)[PROTECTED] = true;
 
   const handlers = new Map<string, HandlerShape>();
   const served: Served = { protocol, handlers, rules, nest: (parent, init) => context.engine.nest(parent, init) };
@@ -67,8 +71,7 @@ export function protect(
     bind(call, sdkContext);
     return call;
   };
-  wrapTable(protocol._requestHandlers, wrap);
-  wrapFallback(protocol, wrap);
+  wrapTable(protocol, wrap);
   bindEarly(protocol, (id) => connection?.takeArrived(id));
 
   const connect = protocol.connect.bind(protocol);
@@ -81,21 +84,25 @@ export function protect(
 }
 
 export function isProtected(server: ProtectableServer): boolean {
-  return (protocolOf(server) as { [PROTECTED]?: true })[PROTECTED] === true;
+  return (protocolOf(server) as Marked)[PROTECTED] === true;
 }
 
 /** @param method under which it is in the table; none for a fallback */
 type Wrap = (handler: HandlerShape, method?: string) => HandlerShape;
 
-/** Handlers that are there, and all that will be set: the SDK sets some of its own at the first registration. */
-function wrapTable(table: Map<string, HandlerShape>, wrap: Wrap): void {
+/**
+ * Handlers that are there, and all that will be set: the SDK sets some of its own at the first registration. And where
+ * there is none, what the server does instead: it is looked for as it is needed, for it can be set at any time.
+ */
+function wrapTable(protocol: ProtocolShape, wrap: Wrap): void {
+  const table = protocol._requestHandlers;
   for (const [method, handler] of table) if (CALL_METHODS.has(method)) table.set(method, wrap(handler, method));
-  table.set = function (method, handler) {
-    return Map.prototype.set.call(
-      this,
-      method,
-      CALL_METHODS.has(method) ? wrap(handler, method) : handler,
-    ) as typeof table;
+  table.set = (method, handler) =>
+    Map.prototype.set.call(table, method, CALL_METHODS.has(method) ? wrap(handler, method) : handler) as typeof table;
+  table.get = (method) => {
+    const found = Map.prototype.get.call(table, method) as HandlerShape | undefined;
+    const fallback = found === undefined && CALL_METHODS.has(method) ? protocol.fallbackRequestHandler : undefined;
+    return fallback === undefined ? found : wrap(fallback);
   };
 }
 
@@ -121,23 +128,4 @@ function buildsAsTheSdk(protocol: ProtocolShape): boolean {
   let maker: object | null = protocol;
   while (maker !== null && !Object.hasOwn(maker, 'buildContext')) maker = Object.getPrototypeOf(maker);
   return maker !== null && Object.hasOwn(maker, 'sendToolListChanged' satisfies keyof ProtocolShape);
-}
-
-/** What a server without a handler of its own for a method does with its calls. */
-function wrapFallback(protocol: ProtocolShape, wrap: Wrap): void {
-  const given = protocol.fallbackRequestHandler;
-  let fallback: HandlerShape | undefined;
-  Object.defineProperty(protocol, 'fallbackRequestHandler', {
-    get: () => fallback,
-    set(handler: HandlerShape | undefined) {
-      const wrapped = handler && wrap(handler);
-      fallback =
-        handler &&
-        wrapped &&
-        ((request, context) => (CALL_METHODS.has(request.method) ? wrapped : handler)(request, context));
-    },
-    enumerable: true,
-    configurable: true,
-  });
-  protocol.fallbackRequestHandler = given;
 }

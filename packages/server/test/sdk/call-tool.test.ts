@@ -4,7 +4,8 @@ import { inputRequired, type ServerContext } from '@modelcontextprotocol/server'
 import { describe, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import { type Held, type HeldServer, RESULT } from '../support/held-server.ts';
-import { cancelFrame, ERAS, type Era } from '../support/peer.ts';
+import { MAJORS, wordsOf } from '../support/majors.ts';
+import { cancelFrame, ERAS } from '../support/peer.ts';
 import { processEvents } from '../support/process-events.ts';
 import { aborted, queued, type World, type WorldOptions, world } from '../support/protected.ts';
 import { type Latch, latch, soon, turns } from '../support/waiting.ts';
@@ -23,7 +24,7 @@ interface Nest extends World {
   inner(nth?: number): Promise<Inner>;
 }
 
-async function nest(era: Era, options: WorldOptions = {}): Promise<Nest> {
+async function nest(options: WorldOptions = {}): Promise<Nest> {
   const latches: Latch<Inner>[] = [];
   const at = (nth: number): Latch<Inner> => {
     while (latches.length <= nth) latches.push(latch<Inner>());
@@ -36,7 +37,7 @@ async function nest(era: Era, options: WorldOptions = {}): Promise<Nest> {
       server.registerTool(name, {}, (ctx) => {
         const result = latch<unknown>();
         released.push(() => result.open(RESULT));
-        at(starts).open({ ctx, signal: ctx.mcpReq.signal, returns: result.open });
+        at(starts).open({ ctx, signal: wordsOf(ctx).signal, returns: result.open });
         starts += 1;
         return result.promise as never;
       });
@@ -58,23 +59,29 @@ async function nest(era: Era, options: WorldOptions = {}): Promise<Nest> {
       async () => ({ ...text('x'), structuredContent: { count: 'x' } }) as never,
     );
     server.registerTool('tells', {}, async (ctx) => {
-      const progressToken = ctx.mcpReq._meta?.progressToken;
+      const { _meta, notify } = wordsOf(ctx);
+      const progressToken = _meta?.progressToken;
       if (progressToken !== undefined) {
-        await ctx.mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: 1 } });
+        await notify({ method: 'notifications/progress', params: { progressToken, progress: 1 } });
       }
       return text(String(progressToken));
     });
   };
-  const made = await world({ era, ...options, prepare });
+  const made = await world({ ...options, prepare });
   onTestFinished(() => {
     for (const release of released) release();
   });
   return { ...made, inner: (nth = 0) => soon(at(nth).promise, `the handler of inner starts (${nth})`) };
 }
 
-describe.each(ERAS)('estop.callTool(), %s', (era) => {
+const WHERE: [string, WorldOptions][] = [
+  ...ERAS.map((era): (typeof WHERE)[number] => [`SDK v2, ${era}`, { era }]),
+  ['SDK v1', { major: 'v1' }],
+];
+
+describe.each(WHERE)('estop.callTool(), %s', (_what, where) => {
   test('resolves with what the SDK makes of the tool, its arguments validated and defaults filled in', async () => {
-    const { estop, start } = await nest(era);
+    const { estop, start } = await nest(where);
     const { ctx } = await start(7);
     expect(await estop.callTool(ctx, 'greets', { name: 'Bob' })).toEqual(text('Hello Bob'));
     expect(await estop.callTool(ctx, 'greets', {})).toEqual(text('Hello Ada'));
@@ -82,7 +89,7 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
   });
 
   test('resolves with an error result where the arguments do not fit', async () => {
-    const { estop, start } = await nest(era);
+    const { estop, start } = await nest(where);
     const { ctx } = await start(7);
     expect(await estop.callTool(ctx, 'greets', { name: 7 })).toMatchObject({
       isError: true,
@@ -91,13 +98,13 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
   });
 
   test('resolves with an error result where the tool throws', async () => {
-    const { estop, start } = await nest(era);
+    const { estop, start } = await nest(where);
     const { ctx } = await start(7);
     expect(await estop.callTool(ctx, 'throws')).toEqual({ ...text('inner trouble'), isError: true });
   });
 
   test('resolves with structured content, and does not where that violates the output schema', async () => {
-    const { estop, start } = await nest(era);
+    const { estop, start } = await nest(where);
     const { ctx } = await start(7);
     expect(await estop.callTool(ctx, 'counts')).toMatchObject({ structuredContent: { count: 7 } });
     const lied = await estop.callTool(ctx, 'lies').catch((error: unknown) => ({ error: String(error) }));
@@ -106,7 +113,7 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
   });
 
   test.each(['nobody', ''])('does as a call over the wire does for a tool that is not there: %j', async (name) => {
-    const { estop, peer, start } = await nest(era);
+    const { estop, peer, start } = await nest(where);
     const { ctx } = await start(7);
     const { error, result } = await peer.request('tools/call', { name, arguments: {} });
     const nested = await estop.callTool(ctx, name).then(
@@ -117,7 +124,7 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
   });
 
   test('gives the nested handler a context of its own call: its signal, its time, its parent', async () => {
-    const { clock, estop, inner, start } = await nest(era, { protect: { tools: { inner: { timeoutMs: 500 } } } });
+    const { clock, estop, inner, start } = await nest({ ...where, protect: { tools: { inner: { timeoutMs: 500 } } } });
     const { ctx } = await start(7);
     void estop.callTool(ctx, 'inner');
     const nested = await inner();
@@ -135,7 +142,8 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
     ['0 there, which is none', 0, Infinity],
     ['its tool, where there is none', undefined, 500],
   ])('takes its timeout from %s', async (_what, timeoutMs, remaining) => {
-    const { estop, inner, start } = await nest(era, {
+    const { estop, inner, start } = await nest({
+      ...where,
       protect: { timeoutMs: 1_000, tools: { inner: { timeoutMs: 500 } } },
     });
     const { ctx } = await start(7);
@@ -144,7 +152,7 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
   });
 
   test.each([Number.NaN, -1, '5'])('rejects a timeout of %o, and says whose', async (bad) => {
-    const { estop, start } = await nest(era);
+    const { estop, start } = await nest(where);
     const { ctx } = await start(7);
     await expect(estop.callTool(ctx, 'greets', {}, { timeoutMs: bad as number })).rejects.toThrow(
       /^estop: callTool\("greets"\): timeoutMs must be a number of milliseconds >= 0, got /,
@@ -153,7 +161,7 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
   });
 
   test('writes nothing on the wire: no answer, no progress with the token of its caller', async () => {
-    const { estop, peer, start, answer } = await nest(era);
+    const { estop, peer, start, answer } = await nest(where);
     const { ctx, returns } = await start(7);
     peer.frames.length = 0;
     expect(await estop.callTool(ctx, 'tells')).toEqual(text('undefined'));
@@ -166,7 +174,7 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
   });
 
   test("a stop of the caller reaches the nested call, with the same reason, and ends the caller's wait", async () => {
-    const { estop, inner, peer, start } = await nest(era);
+    const { estop, inner, peer, start } = await nest(where);
     const { ctx, signal, returns } = await start(7);
     const calling = estop.callTool(ctx, 'inner');
     const nested = await inner();
@@ -183,7 +191,7 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
 
   test('a nested call that nobody awaits is stopped when its caller has returned', async () => {
     const events = processEvents();
-    const { estop, inner, start, answer } = await nest(era);
+    const { estop, inner, start, answer } = await nest(where);
     const { ctx, returns } = await start(7);
     void estop.callTool(ctx, 'inner');
     const nested = await inner();
@@ -197,7 +205,7 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
   });
 
   test('its deadline rejects in the caller, which goes on', async () => {
-    const { clock, estop, inner, start, answer } = await nest(era);
+    const { clock, estop, inner, start, answer } = await nest(where);
     const { ctx, signal, returns } = await start(7);
     const calling = estop.callTool(ctx, 'inner', {}, { timeoutMs: 500 });
     const nested = await inner();
@@ -212,7 +220,7 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
   });
 
   test('once its caller has been stopped it rejects with that reason, and starts nothing', async () => {
-    const { estop, peer, start } = await nest(era);
+    const { estop, peer, start } = await nest(where);
     const { ctx, signal } = await start(7);
     peer.write(cancelFrame(7));
     await aborted(signal);
@@ -222,7 +230,7 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
 
   test('once its caller has returned it rejects, and is no unhandled rejection', async () => {
     const events = processEvents();
-    const { estop, start, answer } = await nest(era);
+    const { estop, start, answer } = await nest(where);
     const { ctx, returns } = await start(7);
     returns(RESULT);
     await answer(7);
@@ -233,7 +241,7 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
   });
 
   test('nested in nested: the stop of the first is the stop of all, with one reason', async () => {
-    const { estop, inner, peer, start } = await nest(era);
+    const { estop, inner, peer, start } = await nest(where);
     const { ctx, signal } = await start(7);
     const outer = estop.callTool(ctx, 'inner');
     const middle = await inner(0);
@@ -250,7 +258,7 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
   });
 
   test('nested in nested: the result of the last is the result of all', async () => {
-    const { estop, inner, start, answer } = await nest(era);
+    const { estop, inner, start, answer } = await nest(where);
     const { ctx, returns } = await start(7);
     const outer = estop.callTool(ctx, 'inner');
     const middle = await inner(0);
@@ -263,7 +271,8 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
   });
 
   test('enters a mutex that its caller holds', async () => {
-    const { estop, inner, start } = await nest(era, {
+    const { estop, inner, start } = await nest({
+      ...where,
       protect: { tools: { hold: { sequential: 'disk' }, inner: { sequential: 'disk' } } },
     });
     const { ctx } = await start(7);
@@ -273,13 +282,14 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
   });
 
   test("runs on its caller's place where one call may run at once", async () => {
-    const { estop, start } = await nest(era, { estop: { maxConcurrency: 1, maxConcurrencyPerScope: 1 } });
+    const { estop, start } = await nest({ ...where, estop: { maxConcurrency: 1, maxConcurrencyPerScope: 1 } });
     const { ctx } = await start(7);
     expect(await estop.callTool(ctx, 'greets')).toEqual(text('Hello Ada'));
   });
 
   test("waits for a mutex that another call holds, and is refused after the queue's wait, as overloaded", async () => {
-    const { clock, estop, start } = await nest(era, {
+    const { clock, estop, start } = await nest({
+      ...where,
       estop: { queueTimeoutMs: 500 },
       protect: { tools: { holder: { sequential: 'disk' }, inner: { sequential: 'disk' } } },
       tools: ['holder'],
@@ -300,7 +310,7 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
     'with %o for a context rejects with a TypeError',
     async (context) => {
       const events = processEvents();
-      const { estop } = await nest(era);
+      const { estop } = await nest(where);
       await expect(estop.callTool(context, 'greets')).rejects.toThrow(TypeError);
       await expect(estop.callTool(context, 'greets')).rejects.toThrow(/^estop: callTool\(\) takes the context of a/);
       void estop.callTool(context, 'greets');
@@ -310,20 +320,20 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
   );
 
   test('from a prompt calls a tool', async () => {
-    const { estop, held, peer } = await nest(era);
+    const { estop, held, peer } = await nest(where);
     peer.write(peer.frame(7, 'prompts/get', { name: 'hold' }));
     const { ctx } = await held.handlerStarted(7);
     expect(await estop.callTool(ctx, 'greets')).toEqual(text('Hello Ada'));
   });
 
   test('from a context that was spread calls a tool', async () => {
-    const { estop, start } = await nest(era);
+    const { estop, start } = await nest(where);
     const { ctx } = await start(7);
     expect(await estop.callTool({ ...ctx }, 'greets')).toEqual(text('Hello Ada'));
   });
 
   test('of another engine starts no call there', async () => {
-    const { estop, start } = await nest(era);
+    const { estop, start } = await nest(where);
     const other = createEstop();
     const { ctx } = await start(7);
     await other.callTool(ctx, 'greets').catch(() => {});
@@ -332,15 +342,15 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
   });
 
   test("the progress token of the caller is not the nested call's", async () => {
-    const { estop, inner, start } = await nest(era);
+    const { estop, inner, start } = await nest(where);
     const { ctx } = await start(7);
     void estop.callTool(ctx, 'inner');
-    expect(ctx.mcpReq._meta?.progressToken).toBe(7);
-    expect((await inner()).ctx.mcpReq._meta?.progressToken).toBeUndefined();
+    expect(wordsOf(ctx)._meta?.progressToken).toBe(7);
+    expect(wordsOf((await inner()).ctx)._meta?.progressToken).toBeUndefined();
   });
 
   test('its refusal, its error and its success leave no listener, timer or row behind', async () => {
-    const { clock, estop, start, answer } = await nest(era, { protect: { timeoutMs: 1_000 } });
+    const { clock, estop, start, answer } = await nest({ ...where, protect: { timeoutMs: 1_000 } });
     const { ctx, returns } = await start(7);
     await estop.callTool(ctx, 'greets');
     await estop.callTool(ctx, 'throws');
@@ -353,11 +363,11 @@ describe.each(ERAS)('estop.callTool(), %s', (era) => {
   });
 });
 
-describe('a nested call that asks the user, legacy', () => {
+describe.each(MAJORS)('a nested call that asks the user, legacy, SDK %s', (major) => {
   const FORM = { mode: 'form', message: 'Which?', requestedSchema: { type: 'object', properties: {} } } as const;
   const ASKING: [string, (inner: Inner) => Promise<unknown>][] = [
-    ['elicitInput', ({ ctx }) => ctx.mcpReq.elicitInput(FORM)],
-    ['send', ({ ctx }) => ctx.mcpReq.send({ method: 'elicitation/create', params: FORM })],
+    ['elicitInput', ({ ctx }) => wordsOf(ctx).elicitInput(FORM)],
+    ['send', ({ ctx }) => wordsOf(ctx).send({ method: 'elicitation/create', params: FORM })],
   ];
 
   const SHIM: (typeof ASKING)[number] = [
@@ -369,7 +379,7 @@ describe('a nested call that asks the user, legacy', () => {
   ];
 
   async function asking(ask: (inner: Inner) => Promise<unknown>) {
-    const made = await nest('legacy', { protect: { timeoutMs: 1_000, tools: { inner: { timeoutMs: 500 } } } });
+    const made = await nest({ major, protect: { timeoutMs: 1_000, tools: { inner: { timeoutMs: 500 } } } });
     const outer = await made.start(7);
     const calling = made.estop.callTool(outer.ctx, 'inner');
     calling.catch(() => {});
@@ -380,17 +390,23 @@ describe('a nested call that asks the user, legacy', () => {
     return { ...made, outer: outer as Held, nested, answered, asked, calling };
   }
 
-  test.each([...ASKING, SHIM])('through %s: its own deadline stands still', async (_name, ask) => {
-    const { clock, nested } = await asking(ask);
-    clock.advance(3_600_000);
-    expect(nested.signal.reason).toBeUndefined();
-  });
+  test.each(major === 'v2' ? [...ASKING, SHIM] : ASKING)(
+    'through %s: its own deadline stands still',
+    async (_name, ask) => {
+      const { clock, nested } = await asking(ask);
+      clock.advance(3_600_000);
+      expect(nested.signal.reason).toBeUndefined();
+    },
+  );
 
-  test.each([...ASKING, SHIM])("through %s: its caller's deadline stands still too", async (_name, ask) => {
-    const { clock, outer } = await asking(ask);
-    clock.advance(3_600_000);
-    expect(outer.signal.reason).toBeUndefined();
-  });
+  test.each(major === 'v2' ? [...ASKING, SHIM] : ASKING)(
+    "through %s: its caller's deadline stands still too",
+    async (_name, ask) => {
+      const { clock, outer } = await asking(ask);
+      clock.advance(3_600_000);
+      expect(outer.signal.reason).toBeUndefined();
+    },
+  );
 
   test.each(ASKING)('through %s: both go on after the answer', async (_name, ask) => {
     const { clock, estop, outer, nested, answered, asked, peer } = await asking(ask);

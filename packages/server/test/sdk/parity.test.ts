@@ -1,18 +1,24 @@
 /** What nobody stops is not changed: a protected server writes, frame for frame, what the bare one writes. */
 import { createEstop } from '@estop/server';
+import { completable as completableV1 } from '@modelcontextprotocol/sdk/server/completable.js';
+import { Server as ServerV1 } from '@modelcontextprotocol/sdk/server/index.js';
+import { ResourceTemplate as ResourceTemplateV1 } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { CallToolRequestSchema, ListToolsRequestSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
 import {
   completable,
   inputRequired,
-  McpServer,
+  type McpServer,
   ProtocolError,
   ResourceTemplate,
   Server,
 } from '@modelcontextprotocol/server';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { MAJORS, type Major, MCP_SERVERS, wordsOf } from '../support/majors.ts';
 import {
   connectByHand,
   ERAS,
+  type Era,
   type Frame,
   type Peer,
   type SomeServer,
@@ -87,22 +93,34 @@ const OF_A_LOW_LEVEL_SERVER: Readonly<Record<string, Exchange>> = {
   'a method that it has no handler for': { method: 'prompts/get', params: { name: 'nobody' } },
 };
 
-const ways: [string, (factory: () => SomeServer) => Promise<[Peer, Peer]>][] = [
-  [
-    'connected by hand',
-    async (factory) => [await connectByHand(factory()), await connectByHand(createEstop().protect(factory()))],
-  ],
+type Connect = (factory: () => SomeServer) => Promise<Peer>;
+
+// With a deadline that never comes: the common case, and the one with the most to get wrong.
+const serve =
+  (era: Era): Connect =>
+  async (factory) =>
+    (await serveProtected(era, createEstop({ timeoutMs: 600_000 }), factory)).peer;
+const byHand: Connect = (factory) => connectByHand(factory());
+const protectedByHand: Connect = (factory) => connectByHand(createEstop().protect(factory()));
+
+const ways: [string, Major, Connect, Connect][] = [
+  ['connected by hand', 'v2', byHand, protectedByHand],
   ...ERAS.map((era): (typeof ways)[number] => [
     `served over stdio, ${era}`,
-    async (factory) => [
-      await serveBare(era, factory),
-      // With a deadline that never comes: the common case, and the one with the most to get wrong.
-      (await serveProtected(era, createEstop({ timeoutMs: 600_000 }), factory)).peer,
-    ],
+    'v2',
+    (factory) => serveBare(era, factory),
+    serve(era),
   ]),
+  ['SDK v1, connected by hand', 'v1', byHand, protectedByHand],
+  ['SDK v1, served over stdio', 'v1', byHand, serve('legacy')],
 ];
 
-describe.each(ways)('%s', (_way, connectBoth) => {
+describe.each(ways)('%s', (_way, major, connectBare, connectProtected) => {
+  const connectBoth = async (make: (major: Major) => SomeServer): Promise<[Peer, Peer]> => [
+    await connectBare(() => make(major)),
+    await connectProtected(() => make(major)),
+  ];
+
   test.each(Object.entries(OF_AN_MCP_SERVER))('%s: the same frames in the same order', async (_what, exchange) => {
     const [bare, protectedOne] = await connectBoth(mcpServer);
     expect(await framesOf(protectedOne, exchange)).toEqual(await framesOf(bare, exchange));
@@ -125,8 +143,8 @@ describe.each(ways)('%s', (_way, connectBoth) => {
 });
 
 describe('a handler that asks the client', () => {
-  test('writes the same request, and gets the same answer', async () => {
-    const conversations = [mcpServer(), createEstop().protect(mcpServer())].map(async (server) => {
+  test.each(MAJORS)('writes the same request, and gets the same answer, SDK %s', async (major) => {
+    const conversations = [mcpServer(major), createEstop().protect(mcpServer(major))].map(async (server) => {
       const peer = await connectByHand(server);
       peer.write(peer.callTool(1, 'asks'));
       const { id } = await peer.frameThat('the question', ({ method }) => method === 'elicitation/create');
@@ -142,7 +160,7 @@ describe('a handler that asks the client', () => {
 
 describe('a handler that returns input_required to a legacy client', () => {
   test('writes the same requests, round for round, and the same result', async () => {
-    const conversations = [mcpServer(), createEstop({ timeoutMs: 600_000 }).protect(mcpServer())].map(
+    const conversations = [mcpServer('v2'), createEstop({ timeoutMs: 600_000 }).protect(mcpServer('v2'))].map(
       async (server) => {
         const peer = await connectByHand(server);
         peer.write(peer.callTool(1, 'rounds'));
@@ -174,8 +192,20 @@ async function framesOf(peer: Peer, { method, params, unanswered }: Exchange): P
   return frames;
 }
 
-function mcpServer(): McpServer {
-  const server = new McpServer({ name: 'parity', version: '1' }, { capabilities: { logging: {} } });
+/** What v1 calls otherwise, or takes as it is. */
+const NAMES = {
+  v2: { completable, ResourceTemplate, errorOf: ProtocolError, args: z.object },
+  v1: {
+    completable: completableV1 as unknown as typeof completable,
+    ResourceTemplate: ResourceTemplateV1 as unknown as typeof ResourceTemplate,
+    errorOf: McpError as unknown as typeof ProtocolError,
+    args: ((shape: object) => shape) as typeof z.object,
+  },
+} as const;
+
+function mcpServer(major: Major): McpServer {
+  const { completable, ResourceTemplate, errorOf: ProtocolError, args } = NAMES[major];
+  const server = new MCP_SERVERS[major]({ name: 'parity', version: '1' }, { capabilities: { logging: {} } });
   const text = (text: string) => ({ content: [{ type: 'text' as const, text }] });
   server.registerTool('returns', { inputSchema: z.object({ text: z.string() }) }, async (args) => text(args.text));
   server.registerTool('no-input', {}, async () => text('no input'));
@@ -198,15 +228,16 @@ function mcpServer(): McpServer {
       ({ ...text('structured'), ...(count !== 'none' && { structuredContent: { count } }) }) as never,
   );
   server.registerTool('tells', { inputSchema: z.object({ times: z.number() }) }, async ({ times }, ctx) => {
-    const progressToken = ctx.mcpReq._meta?.progressToken;
+    const { _meta, notify, log } = wordsOf(ctx);
+    const progressToken = _meta?.progressToken;
     for (let progress = 1; progress <= times; progress += 1) {
       if (progressToken !== undefined) {
-        await ctx.mcpReq.notify({
+        await notify({
           method: 'notifications/progress',
           params: { progressToken, progress, total: times },
         });
       }
-      await ctx.mcpReq.log('info', `step ${progress}`, 'teller');
+      await log('info', `step ${progress}`, 'teller');
       await server.server.notification({ method: 'notifications/tools/list_changed' });
     }
     return text('told');
@@ -214,7 +245,7 @@ function mcpServer(): McpServer {
   server.registerTool('disabled', {}, async () => text('disabled')).disable();
   server.registerTool('updated', {}, async () => text('before')).update({ callback: async () => text('after') });
   server.registerTool('asks', {}, async (ctx) => {
-    const answer = await ctx.mcpReq.elicitInput({
+    const answer = await wordsOf(ctx).elicitInput({
       mode: 'form',
       message: 'Which color?',
       requestedSchema: { type: 'object', properties: { color: { type: 'string' } } },
@@ -232,7 +263,7 @@ function mcpServer(): McpServer {
   });
   server.registerPrompt(
     'greet',
-    { argsSchema: z.object({ name: completable(z.string(), (value) => [`${value}da`, `${value}lan`]) }) },
+    { argsSchema: args({ name: completable(z.string(), (value) => [`${value}da`, `${value}lan`]) }) },
     ({ name }) => ({ messages: [{ role: 'user', content: { type: 'text', text: `Hello ${name}` } }] }),
   );
   server.registerPrompt('throws', {}, () => {
@@ -248,16 +279,25 @@ function mcpServer(): McpServer {
   return server;
 }
 
-function lowLevelServer(): Server {
-  const server = new Server({ name: 'low', version: '1' }, { capabilities: { tools: {} } });
-  server.setRequestHandler('tools/list', async () => ({ tools: [] }));
-  server.setRequestHandler('tools/call', async ({ params }) => {
+function lowLevelServer(major: Major): SomeServer {
+  const { errorOf: ProtocolError } = NAMES[major];
+  const call = async ({ params }: { params: { name: string } }) => {
     if (params.name === 'code and data') throw Object.assign(new Error('mine'), { code: -32_042, data: { deep: [1] } });
     if (params.name === 'protocol error') throw new ProtocolError(-32_602, 'bad', { field: 'a' });
     if (params.name === 'string') throw 'a string';
     if (params.name === 'null') throw null;
     if (params.name === 'shapeless') return { anything: true } as never;
     return { content: [], _meta: { mine: true } };
-  });
+  };
+  const about = [{ name: 'low', version: '1' }, { capabilities: { tools: {} } }] as const;
+  if (major === 'v1') {
+    const server = new ServerV1(...about);
+    server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: [] }));
+    server.setRequestHandler(CallToolRequestSchema, call);
+    return server as unknown as Server;
+  }
+  const server = new Server(...about);
+  server.setRequestHandler('tools/list', async () => ({ tools: [] }));
+  server.setRequestHandler('tools/call', call);
   return server;
 }

@@ -3,6 +3,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { InMemoryTransport, inputRequired, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { RESULT } from '../support/held-server.ts';
+import { MAJORS, wordsOf } from '../support/majors.ts';
 import { cancelFrame, type Frame, type MemoryPeer } from '../support/peer.ts';
 import { aborted, type World, world } from '../support/protected.ts';
 import { latch, soon, turns } from '../support/waiting.ts';
@@ -21,36 +22,38 @@ interface Options {
 type Ask = (ctx: ServerContext, world: World, options?: Options) => Promise<unknown>;
 
 const ASKING: [string, string, Ask][] = [
-  ['elicitInput', 'elicitation/create', (ctx, _world, options) => ctx.mcpReq.elicitInput(FORM, options)],
+  ['elicitInput', 'elicitation/create', (ctx, _world, options) => wordsOf(ctx).elicitInput(FORM, options)],
   [
     'requestSampling',
     'sampling/createMessage',
-    (ctx, _world, options) => ctx.mcpReq.requestSampling(SAMPLING as never, options),
+    (ctx, _world, options) => wordsOf(ctx).requestSampling(SAMPLING as never, options),
   ],
   [
     'send of an elicitation',
     'elicitation/create',
-    (ctx, _world, options) => ctx.mcpReq.send({ method: 'elicitation/create', params: FORM }, options),
+    (ctx, _world, options) => wordsOf(ctx).send({ method: 'elicitation/create', params: FORM }, options),
   ],
   [
     'send of a sampling',
     'sampling/createMessage',
     (ctx, _world, options) =>
-      ctx.mcpReq.send({ method: 'sampling/createMessage', params: SAMPLING } as never, options as never),
+      wordsOf(ctx).send({ method: 'sampling/createMessage', params: SAMPLING } as never, options as never),
   ],
   [
     'the server, with the id of the call',
     'elicitation/create',
     (ctx, { held }, options) =>
-      held.server.server.elicitInput(FORM, { ...options, relatedRequestId: ctx.mcpReq.id } as never),
+      held.server.server.elicitInput(FORM, { ...options, relatedRequestId: wordsOf(ctx).id } as never),
   ],
 ];
 
 const TIMED = { protect: { timeoutMs: 1_000 } };
 
-describe.each(ASKING)('while the user is asked through %s', (_name, method, ask) => {
+const OF_MAJORS = MAJORS.flatMap((major) => ASKING.map((asking) => [...asking, major] as const));
+
+describe.each(OF_MAJORS)('while the user is asked through %s, by %s, SDK %4$s', (_name, method, ask, major) => {
   test('the deadline stands still, and goes on after the answer with what was left', async () => {
-    const made = await world(TIMED);
+    const made = await world({ ...TIMED, major });
     const { clock, estop, peer, start } = made;
     const { ctx, signal } = await start(7);
     const call = estop.call(ctx);
@@ -74,7 +77,7 @@ describe.each(ASKING)('while the user is asked through %s', (_name, method, ask)
     ["the author's own cancel", (_peer, _asked, own) => own.abort()],
     ['an answer that does not fit', (peer, { id }) => peer.write({ jsonrpc: '2.0', id: id ?? -1, result: { no: 1 } })],
   ])('it goes on after %s', async (_what, end) => {
-    const made = await world(TIMED);
+    const made = await world({ ...TIMED, major });
     const { clock, estop, peer, start } = made;
     const { ctx, signal } = await start(7);
     const own = new AbortController();
@@ -87,7 +90,7 @@ describe.each(ASKING)('while the user is asked through %s', (_name, method, ask)
   });
 
   test('it goes on after the timeout of the question', async () => {
-    const made = await world(TIMED);
+    const made = await world({ ...TIMED, major });
     const { clock, peer, start } = made;
     const { ctx, signal } = await start(7);
     const asking = ask(ctx, made, { timeout: 10 });
@@ -98,7 +101,7 @@ describe.each(ASKING)('while the user is asked through %s', (_name, method, ask)
   });
 
   test('it goes on when the question could not be written', async () => {
-    const made = await world(TIMED);
+    const made = await world({ ...TIMED, major });
     const { clock, peer, start } = made;
     const { ctx, signal } = await start(7);
     peer.failAt(({ method: written }) => written === method, new Error('the pipe is full'));
@@ -108,7 +111,7 @@ describe.each(ASKING)('while the user is asked through %s', (_name, method, ask)
   });
 
   test('a cancel still stops the call', async () => {
-    const made = await world(TIMED);
+    const made = await world({ ...TIMED, major });
     const { peer, start, clock } = made;
     const { ctx, signal, returns } = await start(7);
     void ask(ctx, made).catch(() => {});
@@ -121,7 +124,7 @@ describe.each(ASKING)('while the user is asked through %s', (_name, method, ask)
   });
 
   test('the deadline of another call runs on', async () => {
-    const made = await world(TIMED);
+    const made = await world({ ...TIMED, major });
     const { clock, peer, start } = made;
     const { ctx, signal } = await start(7);
     const other = await start(8);
@@ -133,7 +136,7 @@ describe.each(ASKING)('while the user is asked through %s', (_name, method, ask)
   });
 
   test('a client that answers with the id as a text is understood, as the SDK does', async () => {
-    const made = await world(TIMED);
+    const made = await world({ ...TIMED, major });
     const { clock, peer, start } = made;
     const { ctx, signal } = await start(7);
     const asking = ask(ctx, made);
@@ -145,7 +148,7 @@ describe.each(ASKING)('while the user is asked through %s', (_name, method, ask)
   });
 
   test('the deadline of a call stands still whose namesake was answered and runs on', async () => {
-    const made = await world(TIMED);
+    const made = await world({ ...TIMED, major });
     const { clock, held, peer, start, answer } = made;
     await start(7);
     clock.advance(1_000);
@@ -159,12 +162,12 @@ describe.each(ASKING)('while the user is asked through %s', (_name, method, ask)
   });
 });
 
-describe('the deadline', () => {
+describe.each(MAJORS)('the deadline, SDK %s', (major) => {
   test('stands still until the last of several questions is answered', async () => {
-    const { clock, estop, peer, start } = await world(TIMED);
+    const { clock, estop, peer, start } = await world({ ...TIMED, major });
     const { ctx } = await start(7);
-    const first = ctx.mcpReq.elicitInput(FORM);
-    const second = ctx.mcpReq.send({ method: 'sampling/createMessage', params: SAMPLING } as never);
+    const first = wordsOf(ctx).elicitInput(FORM);
+    const second = wordsOf(ctx).send({ method: 'sampling/createMessage', params: SAMPLING } as never);
     const elicitation = await question(peer, 'elicitation/create');
     const sampling = await question(peer, 'sampling/createMessage');
     clock.advance(5_000);
@@ -179,10 +182,10 @@ describe('the deadline', () => {
   });
 
   test.each<[string, Ask]>([
-    ['send of a roots list', (ctx) => ctx.mcpReq.send({ method: 'roots/list' })],
-    ['send of a ping', (ctx) => ctx.mcpReq.send({ method: 'ping' })],
+    ['send of a roots list', (ctx) => wordsOf(ctx).send({ method: 'roots/list' })],
+    ['send of a ping', (ctx) => wordsOf(ctx).send({ method: 'ping' })],
   ])('runs on during %s, which no user sees', async (_name, ask) => {
-    const made = await world(TIMED);
+    const made = await world({ ...TIMED, major });
     const { clock, peer, start } = made;
     const { ctx, signal } = await start(7);
     const asking = ask(ctx, made);
@@ -193,7 +196,7 @@ describe('the deadline', () => {
   });
 
   test("runs on while the server's own question is open that belongs to no call", async () => {
-    const { clock, held, peer, start } = await world(TIMED);
+    const { clock, held, peer, start } = await world({ ...TIMED, major });
     const { signal } = await start(7);
     void held.server.server.elicitInput(FORM).catch(() => {});
     await question(peer, 'elicitation/create');

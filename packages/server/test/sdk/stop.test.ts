@@ -1,9 +1,11 @@
 /** What a stop does on the wire and in the handler, on a real SDK server; time is virtual where there is any. */
 import { createEstop, type Estop, type EstopOptions, OUTCOME_META, StopReason } from '@estop/server';
 import { Client } from '@modelcontextprotocol/client';
+import { CancelledNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { InMemoryTransport, McpServer, Server, type ServerContext } from '@modelcontextprotocol/server';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Held, HeldServer, RESULT } from '../support/held-server.ts';
+import { type Major, wordsOf } from '../support/majors.ts';
 import { cancelFrame, connectByHand, type Era, type MemoryPeer, serveProtected } from '../support/peer.ts';
 import { processEvents } from '../support/process-events.ts';
 import { GRACE_MS } from '../support/rig.ts';
@@ -11,6 +13,7 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 import { latch, soon, turns } from '../support/waiting.ts';
 
 interface Setup {
+  readonly major: Major;
   readonly clock: VirtualClock;
   readonly estop: Estop;
   readonly held: HeldServer;
@@ -19,13 +22,13 @@ interface Setup {
 
 type SetUp = (options?: EstopOptions) => Promise<Setup>;
 
-function virtually(options: EstopOptions = {}): Pick<Setup, 'clock' | 'estop' | 'held'> {
+function virtually(options: EstopOptions = {}, major: Major = 'v2'): Omit<Setup, 'peer'> {
   const clock = new VirtualClock();
-  return { clock, estop: createEstop({ clock, graceMs: GRACE_MS, ...options }), held: new HeldServer() };
+  return { clock, estop: createEstop({ clock, graceMs: GRACE_MS, ...options }), held: new HeldServer(major), major };
 }
 
-const byHand: SetUp = async (options) => {
-  const made = virtually(options);
+const byHand = async (options?: EstopOptions, major?: Major): Promise<Setup> => {
+  const made = virtually(options, major);
   made.estop.protect(made.held.server);
   const peer = await connectByHand(made.held.server);
   onTestFinished(() => made.held.releaseAll());
@@ -33,9 +36,9 @@ const byHand: SetUp = async (options) => {
 };
 
 const served =
-  (era: Era): SetUp =>
+  (era: Era, major?: Major): SetUp =>
   async (options) => {
-    const made = virtually(options);
+    const made = virtually(options, major);
     const { peer } = await serveProtected(era, made.estop, () => made.held.server);
     // The first request pins the connection's era.
     await peer.request('tools/list');
@@ -47,6 +50,8 @@ const WAYS: [string, SetUp][] = [
   ['connected by hand', byHand],
   ['served over stdio, legacy', served('legacy')],
   ['served over stdio, modern', served('modern')],
+  ['SDK v1, connected by hand', (options) => byHand(options, 'v1')],
+  ['SDK v1, served over stdio', served('legacy', 'v1')],
 ];
 
 describe.each(WAYS)('%s', (_way, setUp) => {
@@ -367,9 +372,9 @@ describe.each(WAYS)('%s', (_way, setUp) => {
     const form = { mode: 'form', message: 'Sure?', requestedSchema: { type: 'object', properties: {} } } as const;
     const sampling = { messages: [], maxTokens: 1 };
     for (const ask of [
-      () => ctx.mcpReq.send({ method: 'ping' }),
-      () => ctx.mcpReq.elicitInput(form),
-      () => ctx.mcpReq.requestSampling(sampling),
+      () => wordsOf(ctx).send({ method: 'ping' }),
+      () => wordsOf(ctx).elicitInput(form),
+      () => wordsOf(ctx).requestSampling(sampling),
     ]) {
       void ask();
       await expect(ask()).rejects.toBe(signal.reason);
@@ -394,9 +399,10 @@ describe.each(WAYS)('%s', (_way, setUp) => {
   });
 
   test("a stop arrives though the author has replaced the SDK's own handler of cancels", async () => {
-    const { held, peer } = await setUp();
+    const { held, major, peer } = await setUp();
     const seen: unknown[] = [];
-    held.server.server.setNotificationHandler('notifications/cancelled', ({ params }) => {
+    const which = major === 'v1' ? (CancelledNotificationSchema as never) : 'notifications/cancelled';
+    held.server.server.setNotificationHandler(which, ({ params }) => {
       seen.push(params.requestId);
     });
     const { signal, returns } = await startHolding(held, peer, 7);
@@ -689,15 +695,16 @@ async function startHoldingAgain(held: HeldServer, peer: MemoryPeer): Promise<He
 /** All the ways in which a handler can write without answering; each has to resolve. */
 async function tellEverything({ ctx }: Held, server: McpServer, progressToken: number): Promise<void> {
   const progress = { method: 'notifications/progress' as const, params: { progressToken, progress: 1 } };
-  await soon(ctx.mcpReq.notify(progress), 'notify resolves');
+  await soon(wordsOf(ctx).notify(progress), 'notify resolves');
   await soon(server.server.notification(progress), 'notification resolves');
-  await soon(ctx.mcpReq.log('info', 'a log line'), 'log resolves');
+  await soon(wordsOf(ctx).log('info', 'a log line'), 'log resolves');
 }
 
 function fireAndForget({ ctx }: Held, progressToken: number): void {
-  void ctx.mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: 1 } });
-  void ctx.mcpReq.log('info', 'a log line');
-  void ctx.mcpReq.send({ method: 'ping' });
+  const { notify, log, send } = wordsOf(ctx);
+  void notify({ method: 'notifications/progress', params: { progressToken, progress: 1 } });
+  void log('info', 'a log line');
+  void send({ method: 'ping' });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

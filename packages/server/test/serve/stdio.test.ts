@@ -1,9 +1,10 @@
 /** Real processes on real pipes, in both eras; and what differs when a transport in memory is served. */
 import { createEstop } from '@estop/server';
-import { InMemoryTransport, McpServer } from '@modelcontextprotocol/server';
+import { InMemoryTransport } from '@modelcontextprotocol/server';
 import { describe, expect, test } from 'vitest';
 import { startServer } from '../support/child.ts';
 import { HeldServer, RESULT } from '../support/held-server.ts';
+import { type Major, MCP_SERVERS } from '../support/majors.ts';
 import { cancelFrame, ERAS, type Era, MemoryPeer, serveProtected } from '../support/peer.ts';
 import { soon, turns } from '../support/waiting.ts';
 
@@ -123,9 +124,14 @@ describe.each(PROCESSES)('a server process, %s', (_what, era, env) => {
   });
 });
 
-describe.each(ERAS)('a transport in memory, %s', (era) => {
+const IN_MEMORY: [string, Era, Major][] = [
+  ...ERAS.map((era): (typeof IN_MEMORY)[number] => [`SDK v2, ${era}`, era, 'v2']),
+  ['SDK v1', 'legacy', 'v1'],
+];
+
+describe.each(IN_MEMORY)('a transport in memory, %s', (_what, era, major) => {
   test('close() stops every call, resolves when they have ended, and never exits the process', async () => {
-    const held = new HeldServer();
+    const held = new HeldServer(major);
     const { peer, served } = await serveProtected(era, createEstop(), () => held.server);
     peer.write(peer.callTool(7, 'hold'));
     const { signal, returns } = await held.handlerStarted(7);
@@ -145,7 +151,7 @@ describe.each(ERAS)('a transport in memory, %s', (era) => {
   });
 
   test('a client that hangs up does not exit the process either', async () => {
-    const held = new HeldServer();
+    const held = new HeldServer(major);
     const { peer, served } = await serveProtected(era, createEstop(), () => held.server);
     peer.write(peer.callTool(7, 'hold'));
     const { signal, returns } = await held.handlerStarted(7);
@@ -157,15 +163,15 @@ describe.each(ERAS)('a transport in memory, %s', (era) => {
   });
 
   test('a second close() is fine', async () => {
-    const { served } = await serveProtected(era, createEstop(), () => new HeldServer().server);
+    const { served } = await serveProtected(era, createEstop(), () => new HeldServer(major).server);
     await served.close();
     await soon(served.close(), 'it resolves again');
   });
 
   test('two connections of one engine: each factory call serves its own, and the end of one is not that of the other', async () => {
     const estop = createEstop();
-    const one = new HeldServer();
-    const two = new HeldServer();
+    const one = new HeldServer(major);
+    const two = new HeldServer(major);
     const first = await serveProtected(era, estop, () => one.server);
     const second = await serveProtected(era, estop, () => two.server);
     first.peer.write(first.peer.callTool(7, 'hold'));
@@ -183,7 +189,7 @@ describe.each(ERAS)('a transport in memory, %s', (era) => {
   test('a factory that protects its server itself, with options of its own, is served as well', async () => {
     const estop = createEstop();
     const { peer } = await serveProtected(era, estop, () => {
-      const server = new McpServer({ name: 'own', version: '1' });
+      const server = new MCP_SERVERS[major]({ name: 'own', version: '1' });
       server.registerTool('slow', {}, () => new Promise(() => {}));
       return estop.protect(server, { tools: { slow: { timeoutMs: 1 } } });
     });
@@ -193,7 +199,9 @@ describe.each(ERAS)('a transport in memory, %s', (era) => {
     await peer.fence();
     expect(peer.about(7)).toEqual([]);
   });
+});
 
+describe.each(ERAS)('a transport in memory, %s', (era) => {
   test('a factory that fails: its client is told, and no call is left behind', async () => {
     const estop = createEstop();
     const errors: Error[] = [];

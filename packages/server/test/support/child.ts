@@ -1,7 +1,7 @@
 /** Real processes, which are gone when their test is. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Era, type Frame, Peer } from './peer.ts';
 import { soon } from './waiting.ts';
@@ -21,8 +21,9 @@ export interface Child {
   readonly exited: Promise<Exit>;
 }
 
+/** @param name in `subjects`, or an absolute path */
 export function startSubject(name: string, env: Record<string, string> = {}): Child {
-  const path = fileURLToPath(new URL(`../subjects/${name}`, import.meta.url));
+  const path = resolve(import.meta.dirname, '../subjects', name);
   const child = spawn(process.execPath, [path], { stdio: 'pipe', env: { ...process.env, ...env } });
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -1,9 +1,11 @@
 /** A server whose handlers wait for the test: it knows when each has started, and decides how each ends. */
-import { McpServer, type ServerContext } from '@modelcontextprotocol/server';
+import type { McpServer, ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import { type Major, MCP_SERVERS, wordsOf } from './majors.ts';
 import { type Latch, latch, soon } from './waiting.ts';
 
 export interface Held {
+  /** Of v1 it is an `extra`, whatever the type says: what it can do is in `wordsOf(ctx)`. */
   readonly ctx: ServerContext;
   readonly signal: AbortSignal;
   returns(result: unknown): void;
@@ -17,8 +19,8 @@ export class HeldServer {
   readonly #held = new Map<string | number, Latch<Held>[]>();
   #isOver = false;
 
-  constructor() {
-    this.server = new McpServer(
+  constructor(major: Major = 'v2') {
+    this.server = new MCP_SERVERS[major](
       { name: 'held', version: '1' },
       { capabilities: { logging: {}, tools: {}, prompts: {}, resources: {} } },
     );
@@ -47,7 +49,7 @@ export class HeldServer {
   hold = (ctx: ServerContext): Promise<unknown> => this.#hold(ctx);
 
   #hold(ctx: ServerContext): Promise<unknown> {
-    const { id, signal } = ctx.mcpReq;
+    const { id, signal } = wordsOf(ctx);
     const nth = this.starts.filter((started) => started === id).length;
     this.starts.push(id);
     const result = latch<unknown>();

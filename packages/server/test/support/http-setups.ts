@@ -3,11 +3,18 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
 import { McpServer as McpServerV1 } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { createMcpHandler, McpServer as McpServerV2 } from '@modelcontextprotocol/server';
+import { WebStandardStreamableHTTPServerTransport as WebTransportV1 } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
+import {
+  createMcpHandler,
+  McpServer as McpServerV2,
+  WebStandardStreamableHTTPServerTransport as WebTransportV2,
+} from '@modelcontextprotocol/server';
 import express from 'express';
+import { Hono } from 'hono';
 import { onTestFinished } from 'vitest';
 import type { Era } from './peer.ts';
 import { type Latch, latch, soon } from './waiting.ts';
@@ -81,13 +88,15 @@ export class Holding {
   }
 }
 
-type AnyServer = McpServerV1 | McpServerV2;
+export type AnyServer = McpServerV1 | McpServerV2;
 
 export interface Serving {
   /** What is put around each server. */
   protect<T extends AnyServer>(server: T): T;
   readonly holding: Holding;
   readonly eventStore?: object;
+  /** Awaited before each server is made, where one is made for each request. */
+  beforeServer?(): Promise<void>;
   /** Who sends it, as an author's authentication would say. */
   auth?(request: IncomingMessage): unknown;
 }
@@ -167,11 +176,49 @@ async function sessions(serving: Serving, connect: (options: object) => Promise<
   return { ...(await listen(app)), transports };
 }
 
+interface WebTransport {
+  handleRequest(request: Request, options: object): Promise<Response>;
+  close(): Promise<void>;
+}
+
+/** With Hono, on the web's own Request and Response. */
+async function onHono(
+  serving: Serving,
+  connect: (options: object) => Promise<WebTransport>,
+  isStateful: boolean,
+): Promise<Served> {
+  const transports = new Map<string, WebTransport>();
+  const app = new Hono();
+  app.all('/mcp', async ({ req: { raw } }) => {
+    const headers = Object.fromEntries(raw.headers);
+    const authInfo = serving.auth?.({ headers } as unknown as IncomingMessage);
+    const known = transports.get(raw.headers.get('mcp-session-id') ?? '');
+    if (!isStateful) await serving.beforeServer?.();
+    const transport: WebTransport =
+      known ??
+      (await connect(
+        isStateful
+          ? {
+              sessionIdGenerator: () => randomUUID(),
+              onsessioninitialized: (sessionId: string) => void transports.set(sessionId, transport),
+              onsessionclosed: (sessionId: string) => void transports.delete(sessionId),
+              ...(serving.eventStore && { eventStore: serving.eventStore }),
+            }
+          : {},
+      ));
+    if (!isStateful) raw.signal.addEventListener('abort', () => void transport.close(), { once: true });
+    return transport.handleRequest(raw, { ...(authInfo !== undefined && { authInfo }) });
+  });
+  const handle = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  return { ...(await listen(handle)), transports };
+}
+
 async function eachPost(serving: Serving, json: boolean): Promise<Served> {
   const app = express();
   app.use(express.json());
   app.post('/mcp', async (request, response) => {
     Object.assign(request, { auth: serving.auth?.(request) });
+    await serving.beforeServer?.();
     const server = serverV1(serving);
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: undefined,
@@ -189,10 +236,15 @@ async function eachPost(serving: Serving, json: boolean): Promise<Served> {
 }
 
 async function handler(serving: Serving, options: object): Promise<Served> {
-  const handle = toNodeHandler(createMcpHandler(() => serverV2(serving), options));
+  const handle = toNodeHandler(
+    createMcpHandler(async () => {
+      await serving.beforeServer?.();
+      return serverV2(serving);
+    }, options),
+  );
   const listening = await listen((request, response) => {
     Object.assign(request, { auth: serving.auth?.(request) });
-    return handle(request, response);
+    return handle(request as never, response);
   });
   return { ...listening, transports: new Map() };
 }
@@ -211,6 +263,28 @@ const v2Sessions = (serving: Serving, json: boolean): Promise<Served> =>
     return transport as SessionTransport;
   });
 
+const honoV1 = (serving: Serving, json: boolean, isStateful: boolean): Promise<Served> =>
+  onHono(
+    serving,
+    async (options) => {
+      const transport = new WebTransportV1({ ...options, enableJsonResponse: json } as never);
+      await serverV1(serving).connect(transport as never);
+      return transport as WebTransport;
+    },
+    isStateful,
+  );
+
+const honoV2 = (serving: Serving, json: boolean, isStateful: boolean): Promise<Served> =>
+  onHono(
+    serving,
+    async (options) => {
+      const transport = new WebTransportV2({ ...options, enableJsonResponse: json });
+      await serverV2(serving).connect(transport);
+      return transport as WebTransport;
+    },
+    isStateful,
+  );
+
 const LEGACY = { era: 'legacy', sessions: true, json: false } as const;
 
 export const SETUPS: readonly Setup[] = [
@@ -221,6 +295,18 @@ export const SETUPS: readonly Setup[] = [
   { ...LEGACY, name: 'v2 stateful SSE', serve: (serving) => v2Sessions(serving, false) },
   { ...LEGACY, name: 'v2 stateful JSON', json: true, serve: (serving) => v2Sessions(serving, true) },
   { ...LEGACY, name: 'v2 handler, legacy leg', sessions: false, serve: (serving) => handler(serving, {}) },
+  { ...LEGACY, name: 'v1 stateful SSE, on Hono', serve: (serving) => honoV1(serving, false, true) },
+  { ...LEGACY, name: 'v1 stateful JSON, on Hono', json: true, serve: (serving) => honoV1(serving, true, true) },
+  { ...LEGACY, name: 'v1 stateless SSE, on Hono', sessions: false, serve: (serving) => honoV1(serving, false, false) },
+  { ...LEGACY, name: 'v2 stateful SSE, on Hono', serve: (serving) => honoV2(serving, false, true) },
+  { ...LEGACY, name: 'v2 stateful JSON, on Hono', json: true, serve: (serving) => honoV2(serving, true, true) },
+  {
+    ...LEGACY,
+    name: 'v2 stateless JSON, on Hono',
+    json: true,
+    sessions: false,
+    serve: (serving) => honoV2(serving, true, false),
+  },
   {
     name: 'v2 handler, modern SSE',
     era: 'modern',

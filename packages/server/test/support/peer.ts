@@ -167,13 +167,15 @@ export async function connectByHand(server: SomeServer): Promise<MemoryPeer> {
   return peer;
 }
 
+type Factory = (serving?: { readonly era: Era }) => SomeServer;
+
 export interface Served {
   readonly peer: MemoryPeer;
   readonly served: StdioServer;
 }
 
 /** A factory's server behind `estop.serveStdio`, in memory: either era. */
-export async function serveProtected(era: Era, estop: Estop, factory: () => SomeServer): Promise<Served> {
+export async function serveProtected(era: Era, estop: Estop, factory: Factory): Promise<Served> {
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   const peer = new MemoryPeer(era, ours);
   const served = await estop.serveStdio(factory, { transport: theirs });

@@ -2,6 +2,7 @@
 import { createEstop, type Estop, type EstopOptions, type ProtectOptions } from '@estop/server';
 import { onTestFinished } from 'vitest';
 import { type Held, HeldServer } from './held-server.ts';
+import type { Major } from './majors.ts';
 import { connectByHand, type Era, type Frame, type MemoryPeer, serveProtected } from './peer.ts';
 import { GRACE_MS } from './rig.ts';
 import { VirtualClock } from './virtual-clock.ts';
@@ -19,6 +20,7 @@ export interface World {
 }
 
 export interface WorldOptions {
+  readonly major?: Major;
   readonly era?: Era;
   readonly estop?: EstopOptions;
   readonly protect?: ProtectOptions;
@@ -31,10 +33,10 @@ export interface WorldOptions {
 }
 
 export async function world(options: WorldOptions = {}): Promise<World> {
-  const { era = 'legacy', tools = [], beside } = options;
+  const { era = 'legacy', major = 'v2', tools = [], beside } = options;
   const clock = beside?.clock ?? new VirtualClock();
   const estop = beside?.estop ?? createEstop({ clock, graceMs: GRACE_MS, cleanupMs: Infinity, ...options.estop });
-  const held = new HeldServer();
+  const held = new HeldServer(major);
   for (const name of tools) held.server.registerTool(name, {}, (ctx) => held.hold(ctx) as never);
   options.prepare?.(held);
   estop.protect(held.server, options.protect);

@@ -3,7 +3,7 @@
  * that the server has read the cancel: an answer let go before that would cross it, and pass for noise.
  */
 import type { AttemptLine } from '../events.ts';
-import { type Case, requireEvent } from './case.ts';
+import { type Case, requireEvent, type Stage } from './case.ts';
 
 export const afterCommit: Case = {
   name: 'after_commit',
@@ -14,12 +14,17 @@ export const afterCommit: Case = {
     await requireEvent(stage, stage.blackBox ? 'worker_committed' : 'handler_got_result');
   },
   async observe(stage) {
-    const seen = await stage.cancel(stage.blackBox ? cancelCrossed : handlerTold);
+    const seen = await stage.cancel(stage.blackBox ? cancelCrossed(stage) : handlerTold);
     if (seen && stage.blackBox) await stage.readsAll();
   },
 };
 
 const handlerTold = ({ event }: AttemptLine): boolean => event === 'handler_signal' || event === 'handler_gone';
 
-const cancelCrossed = (line: AttemptLine): boolean =>
-  line.event === 'wire' && line.method === 'notifications/cancelled';
+/** On pipes what comes after it comes second. Over HTTP it goes another way, and the cancel has a way of its own. */
+function cancelCrossed({ transport }: Stage): (line: AttemptLine) => boolean {
+  if (transport === 'stdio') return (line) => line.event === 'wire' && line.method === 'notifications/cancelled';
+  return (line) =>
+    (line.event === 'post_answered' && line.cancels !== undefined) ||
+    (line.event === 'stream_closed' && line.by === 'client');
+}

@@ -2,7 +2,7 @@
  * What a case is: a phase to establish, and what to do and to wait for once it is; on a stage that does it.
  */
 
-import type { AttemptLine } from '../events.ts';
+import type { AttemptLine, Transport } from '../events.ts';
 import type { CaseName, Gate } from './table.ts';
 import type { Waits } from './waits.ts';
 
@@ -20,6 +20,7 @@ export interface Case {
 export interface Stage {
   /** What the handler sees and does is not visible, and it waits at no gate of ours. */
   readonly blackBox: boolean;
+  readonly transport: Transport;
   readonly lines: readonly AttemptLine[];
   readonly waits: Waits;
   /** Opens gates, for good. */

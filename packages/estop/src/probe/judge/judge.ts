@@ -16,6 +16,7 @@ import {
 } from './facts/call.ts';
 import { delivered, handlerEnd, handlerEndedInTime, handlerTouchedBeforeAbort } from './facts/handler.ts';
 import { all, first, inOrder, type Lines, last, wasCancelled, watched } from './facts/lines.ts';
+import { closesStream } from './facts/signal.ts';
 import {
   disagreements,
   effectHappened,
@@ -37,7 +38,7 @@ import {
   stoppedBeforeItsGate,
   stoppedInTime,
 } from './facts/work.ts';
-import { byGrade, observe, worstGrade } from './observations.ts';
+import { byGrade, observe, STREAM_NOT_CLOSED, worstGrade } from './observations.ts';
 
 export interface JudgeOptions {
   /** The subject's handler tells nothing; that it had a signal can then not be known. */
@@ -220,7 +221,8 @@ function missingSignal(lines: Lines, blackBox: boolean): Observation[] {
 }
 
 function notOnWire(lines: Lines): Observation[] {
-  return pendingAtAbort(lines) && !cancelOnWire(lines) ? [observe('not-on-wire')] : [];
+  if (!pendingAtAbort(lines) || cancelOnWire(lines)) return [];
+  return [observe('not-on-wire', closesStream(lines) ? { shows: STREAM_NOT_CLOSED } : {})];
 }
 
 function answered(lines: Lines): Observation[] {

@@ -102,6 +102,10 @@ export const OBSERVATIONS: Readonly<Record<ObservationName, Observation>> = {
   },
 };
 
+/** What `not-on-wire` shows where the cancel is a close: modern HTTP. */
+export const STREAM_NOT_CLOSED =
+  'The call was pending, and the client was not seen in time to close the response stream of its request.';
+
 /** What may be said more exactly of one attempt than in the table. */
 export type Particulars = Partial<Pick<Observation, 'shows' | 'leavesOpen' | 'lastSeen' | 'firstNotSeen'>>;
 

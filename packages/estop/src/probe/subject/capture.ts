@@ -1,11 +1,12 @@
 /**
- * The capture: reads the frames that the tee on a subject's pipes shows it, and logs those that belong to an attempt.
+ * The capture: reads the frames that the tee on a subject's pipes, or the proxy before it, shows it, and logs those
+ * that belong to an attempt.
  *
  * A request belongs to the attempt whose test id stands in its params; its id and its progress token then lead what
  * follows back to it. A frame of no attempt is not logged. Does not change, hold or validate a frame.
  */
 import { randomBytes } from 'node:crypto';
-import type { WireFrame, WireId } from '../events.ts';
+import type { WireEvent, WireFrame, WireId } from '../events.ts';
 import type { Log } from '../log.ts';
 
 export interface Capture {
@@ -13,6 +14,10 @@ export interface Capture {
   expect(testId: string): void;
   /** One parsed frame, of any shape; must be called before the frame goes on. */
   seen(direction: WireFrame['direction'], message: unknown): void;
+  /** HTTP: the POST that carried the frame was answered, before anything that the answer carries. */
+  answered(message: unknown, status: number): void;
+  /** HTTP: the response stream of the POST that carried the frame was closed before its end. */
+  closed(message: unknown, by: 'client' | 'server'): void;
 }
 
 export function newTestId(): string {
@@ -54,18 +59,23 @@ export function createCapture(log: Log): Capture {
     return testId;
   }
 
+  /** Of a message, or of each part of a batch. */
+  function write(direction: WireFrame['direction'], message: unknown, eventOf: (frame: Fields) => WireEvent): void {
+    for (const part of Array.isArray(message) ? message : [message]) {
+      const frame = fields(part);
+      const testId = attribute(direction, frame);
+      if (testId !== undefined) log.write('wire', { testId, ...eventOf(frame) });
+    }
+  }
+
   return {
     expect: (testId) => void expected.add(testId),
-
-    seen(direction, message) {
-      if (Array.isArray(message)) {
-        for (const part of message) this.seen(direction, part);
-        return;
-      }
-      const frame = fields(message);
-      const testId = attribute(direction, frame);
-      if (testId !== undefined) log.write('wire', { testId, event: 'wire', ...reduce(direction, frame) });
-    },
+    seen: (direction, message) =>
+      write(direction, message, (frame) => ({ event: 'wire', ...reduce(direction, frame) })),
+    answered: (message, status) =>
+      write('to-server', message, (frame) => ({ event: 'post_answered', status, ...namesOf(frame) })),
+    closed: (message, by) =>
+      write('to-server', message, (frame) => ({ event: 'stream_closed', by, ...namesOf(frame) })),
   };
 }
 
@@ -85,16 +95,23 @@ function isWireId(value: unknown): value is WireId {
   return typeof value === 'string' || typeof value === 'number';
 }
 
+/** Of a request or a response its id, of a cancel the id that it names. */
+function namesOf({ id, method, params }: Fields): Pick<WireFrame, 'wireId' | 'cancels'> {
+  return {
+    ...(isWireId(id) && { wireId: id }),
+    ...(method === 'notifications/cancelled' && { cancels: fields(params)['requestId'] }),
+  };
+}
+
 function reduce(direction: WireFrame['direction'], frame: Fields): WireFrame {
   const kind = kindOf(frame);
-  const { method, id } = frame;
+  const { method } = frame;
   const params = fields(frame['params']);
   return {
     direction,
     kind,
     ...(typeof method === 'string' && { method }),
-    ...(isWireId(id) && { wireId: id }),
-    ...(method === 'notifications/cancelled' && { cancels: params['requestId'] }),
+    ...namesOf(frame),
     ...(method === 'notifications/progress' && { progressToken: params['progressToken'] }),
     ...(kind === 'response' && { isError: 'error' in frame || fields(frame['result'])['isError'] === true }),
   };

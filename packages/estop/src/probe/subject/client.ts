@@ -1,14 +1,13 @@
 /**
- * The client under the probe: what the runner needs of an MCP client, and the official SDK v2 as one.
+ * The client under the probe: what the runner needs of an MCP client. The official SDKs as one: `sdk-v1.ts`, `sdk-v2.ts`.
  *
  * A call of it never times out within a run: it ends when the server answers or the caller aborts. Does not hide how a
  * client rejects; `settlementOf` reads it, because no SDK rejects an abort with an `AbortError`.
  */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { Client, ProtocolError, SdkError, SdkErrorCode, type Transport } from '@modelcontextprotocol/client';
 import type { Era } from '../events.ts';
-import type { SubjectTransport } from './subject.ts';
+import type { Endpoint } from './subject.ts';
 
 export interface ProbeClient {
   /** With its version. */
@@ -26,68 +25,42 @@ export interface ProbeClient {
 }
 
 /** Rejects when the server does not offer the era, or did not answer within `timeoutMs`. */
-export type ConnectClient = (transport: SubjectTransport, era: Era, timeoutMs: number) => Promise<ProbeClient>;
+export type ConnectClient = (endpoint: Endpoint, era: Era, timeoutMs: number) => Promise<ProbeClient>;
 
-const MODERN = '2026-07-28';
-const CALL_TIMEOUT_MS = 10 * 60_000;
+/** As the client tells the server who it is. */
+export const PROBE = { name: 'estop-probe', version: '1' };
+/** Longer than any run holds a call. */
+export const CALL_TIMEOUT_MS = 10 * 60_000;
 const MAX_PAGES = 64;
 
-export const connectSdkV2: ConnectClient = async (transport, era, timeoutMs) => {
-  const client = new Client(
-    { name: 'estop-probe', version: '1' },
-    { versionNegotiation: { mode: era === 'legacy' ? 'legacy' : { pin: MODERN } } },
-  );
-  await client.connect(transport as Transport, { timeout: timeoutMs });
-
-  // `request`, not `listTools`: that one may answer from its cache, or by itself for a server without tools.
-  const listPage = (timeout: number, cursor?: string) =>
-    client.request({ method: 'tools/list', params: cursor === undefined ? {} : { cursor } }, { timeout });
-
-  const server = client.getServerVersion();
-  return {
-    name: `@modelcontextprotocol/client ${sdkVersion()}`,
-    era,
-    revision: client.getNegotiatedProtocolVersion() ?? 'unknown',
-    server: server ? `${server.name} ${server.version}` : 'unknown',
-
-    async listTools(timeout) {
-      const names: string[] = [];
-      let cursor: string | undefined;
-      for (let page = 0; page < MAX_PAGES; page++) {
-        const { tools, nextCursor } = await listPage(timeout, cursor);
-        names.push(...tools.map((tool) => tool.name));
-        cursor = nextCursor;
-        if (cursor === undefined) break;
-      }
-      return names;
-    },
-
-    // With a progress token, so that a server which reports progress has something to report it to.
-    call: (name, args, signal) =>
-      client.callTool({ name, arguments: { ...args } }, { signal, timeout: CALL_TIMEOUT_MS, onprogress: () => {} }),
-
-    answers: (timeout) =>
-      listPage(timeout).then(
-        () => true,
-        // A refusal is an answer, and so is one that the client does not understand.
-        (error: unknown) => error instanceof ProtocolError || isSdkError(error, SdkErrorCode.InvalidResult),
-      ),
-
-    settlementOf(error, signal) {
-      return signal.aborted && isSdkError(error, SdkErrorCode.RequestTimeout) ? 'rejected-as-aborted' : 'rejected';
-    },
-
-    close: () => client.close(),
-  };
-};
-
-function isSdkError(error: unknown, code: SdkErrorCode): boolean {
-  return error instanceof SdkError && error.code === code;
+interface Page {
+  readonly tools: readonly { readonly name: string }[];
+  readonly nextCursor?: string | undefined;
 }
 
-/** The package does not export its `package.json`, but the file lies above what it does export. */
-function sdkVersion(): string {
+/** The names on all pages, within a bound that a server cannot stretch. */
+export async function namesOnAll(listPage: (cursor: string | undefined) => Promise<Page>): Promise<string[]> {
+  const names: string[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const { tools, nextCursor } = await listPage(cursor);
+    names.push(...tools.map((tool) => tool.name));
+    cursor = nextCursor;
+    if (cursor === undefined) break;
+  }
+  return names;
+}
+
+/** The version of an installed package, whose `package.json` lies above what it exports. */
+export function versionOf(name: string, entry: string): string {
   const require = createRequire(import.meta.url);
-  const entry = require.resolve('@modelcontextprotocol/client');
-  return require(join(dirname(entry), '..', 'package.json')).version;
+  for (let folder = dirname(require.resolve(entry)); folder !== dirname(folder); folder = dirname(folder)) {
+    try {
+      const found = require(join(folder, 'package.json'));
+      if (found.name === name) return found.version;
+    } catch {
+      // Further up.
+    }
+  }
+  return 'unknown';
 }

@@ -11,7 +11,8 @@ import type { Harness } from '../harness.ts';
 import { ProbeFailure } from '../result.ts';
 import { type Capture, createCapture } from './capture.ts';
 import type { ProbeClient } from './client.ts';
-import { type Exit, type Subject, startSubject } from './subject.ts';
+import type { Exit } from './process.ts';
+import { type Subject, startSubject } from './subject.ts';
 
 export interface Session {
   readonly era: Era;
@@ -33,9 +34,9 @@ const LAST_WORDS_MS = 2_000;
 
 /** @throws ProbeFailure with the sentence; or the run's reason, when it was interrupted */
 export async function openSession(harness: Harness, era: Era): Promise<Session> {
-  const { log, command } = harness;
+  const { log, command, url } = harness;
   const capture = createCapture(log);
-  const subject = await startSubject({ command, env: harness.control.env, era, log, capture });
+  const subject = await startSubject({ command, url, env: harness.control.env, era, log, capture });
   const over = new AbortController();
   setMaxListeners(0, over.signal);
   const interrupt = (): void => over.abort(harness.signal.reason);
@@ -52,7 +53,7 @@ export async function openSession(harness: Harness, era: Era): Promise<Session> 
   try {
     const client = await connected(harness, subject, era, over.signal);
     const { revision, name, server } = client;
-    log.write('harness', { event: 'negotiated', era, revision, transport: 'stdio', client: name, server });
+    log.write('harness', { event: 'negotiated', era, revision, transport: subject.transport, client: name, server });
     return {
       era,
       subject,
@@ -88,24 +89,40 @@ async function connected(harness: Harness, subject: Subject, era: Era, over: Abo
     throw new ProbeFailure(`estop probe: ${what}${saying(subject)}`, harness.log.file);
   };
   const ended = rejectionOf(over);
-  let doing = `could not be connected in the ${era} era`;
+  let client: ProbeClient | undefined;
   try {
-    const client = await Promise.race([harness.connect(subject.transport, era, timeoutMs), ended.promise]);
-    doing = 'did not list its tools';
+    if (!(await subject.listens(timeoutMs, over))) {
+      return fail(`the server accepted no connection at ${subject.url} within ${timeoutMs} ms`);
+    }
+    const connecting = harness.connect(subject.endpoint, era, timeoutMs);
+    client = await orClosed(connecting, ended.promise);
     const tools = await Promise.race([client.listTools(harness.timeoutMs), ended.promise]);
     if (tools.includes(harness.tool)) return client;
     return fail(`the server offers no tool "${harness.tool}" (${list(tools)})`);
   } catch (error) {
+    await client?.close().catch(() => {});
     if (error instanceof ProbeFailure || harness.signal.aborted) throw error;
     const exit = await lastOf(subject);
     if (subject.garbage !== undefined) {
-      return fail(`the server wrote to stdout what is no MCP frame: ${JSON.stringify(subject.garbage)}`);
+      const where = subject.transport === 'stdio' ? 'wrote to stdout' : 'answered with';
+      return fail(`the server ${where} what is no MCP frame: ${JSON.stringify(subject.garbage)}`);
     }
     if (exit) return fail(`the server ended ${how(exit)} before it was connected`);
     if (!subject.spoke) return fail(`the server did not answer within ${timeoutMs} ms in the ${era} era`);
+    const doing = client ? 'did not list its tools' : `could not be connected in the ${era} era`;
     return fail(`the server ${doing}: ${short(error)}`);
   } finally {
     ended.forget();
+  }
+}
+
+/** The client, unless something ends the wait for it; one that is connected only then is closed. */
+async function orClosed(connecting: Promise<ProbeClient>, ended: Promise<never>): Promise<ProbeClient> {
+  try {
+    return await Promise.race([connecting, ended]);
+  } catch (error) {
+    void connecting.then((late) => late.close()).catch(() => {});
+    throw error;
   }
 }
 

@@ -1,9 +1,10 @@
 /** Broken: the client does not let go of the caller's signal when a call has settled, and still sends its cancel. */
-import { connectSdkV2 } from '../../../dist/probe/subject/client.js';
-import { between } from './wrap.mjs';
+import { connectSdkV2 } from '../../../dist/probe/subject/sdk-v2.js';
+import { between, transportTo } from './wrap.mjs';
 
-export const connect = async (transport, era, timeoutMs) => {
+export const connect = async (endpoint, era, timeoutMs) => {
   const ids = new Map();
+  const transport = transportTo(endpoint);
   const watched = between(transport, (message, forward) => {
     if (message.method === 'tools/call') ids.set(message.params.arguments.test_id, message.id);
     return forward(message);

@@ -63,12 +63,13 @@ export class WebAnswer implements Answer {
   readonly #headers: [string, string][] = [];
   #hasBegun = false;
   #listener: ((chunk: string) => void) | undefined;
-  #replace = (_response: Response): void => {};
-  readonly #replaced: Promise<Response>;
+  #replacement: Response | undefined;
+  readonly #replaced: Promise<void>;
+  #isReplaced = (): void => {};
 
   constructor() {
     this.#replaced = new Promise((resolve) => {
-      this.#replace = resolve;
+      this.#isReplaced = resolve;
     });
   }
 
@@ -78,8 +79,8 @@ export class WebAnswer implements Answer {
 
   replace({ status, json }: Replacement): boolean {
     if (this.#hasBegun) return false;
-    this.#hasBegun = true;
-    this.#replace(json === undefined ? new Response(null, { status }) : Response.json(json, { status }));
+    this.#replacement ??= json === undefined ? new Response(null, { status }) : Response.json(json, { status });
+    this.#isReplaced();
     return true;
   }
 
@@ -88,9 +89,12 @@ export class WebAnswer implements Answer {
   }
 
   /** @returns what is answered: what the SDK says, unless that was replaced before */
-  async instead(of: Promise<Response>): Promise<Response> {
-    const response = await Promise.race([of, this.#replaced]);
+  async instead(of: Promise<Response> | undefined): Promise<Response> {
+    const given = await (of === undefined ? this.#replaced : Promise.race([of, this.#replaced]));
     this.#hasBegun = true;
+    const response = this.#replacement ?? (given as Response);
+    // Nobody will read it.
+    if (given && given !== response) void given.body?.cancel();
     for (const [name, value] of this.#headers) response.headers.set(name, value);
     const listener = this.#listener;
     if (listener === undefined || response.body === null) return response;

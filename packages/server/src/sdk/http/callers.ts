@@ -45,6 +45,8 @@ export const SESSION_HEADER = 'mcp-session-id';
 const DEFAULT_DISCONNECT_GRACE_MS = 5_000;
 
 export class Callers {
+  /** Whether a caller without a session is told from others. */
+  readonly look: boolean;
   readonly mintsSessions: boolean;
   readonly disconnectGraceMs: number;
   readonly #principal: HttpOptions['principal'];
@@ -61,6 +63,7 @@ export class Callers {
     this.#principal = principal;
     this.#addresses = checkFlag(addresses, 'http.addresses');
     this.#proxies = proxies === undefined ? undefined : trustedProxies(proxies);
+    this.look = principal !== undefined || this.#addresses;
     this.mintsSessions = checkFlag(mintSessions, 'http.mintSessions');
     this.disconnectGraceMs = checkMs(disconnectGraceMs, 'http.disconnectGraceMs');
   }

@@ -2,8 +2,8 @@
  * Which exchange a message came in: told to the SDK's far side by a header that only this process can have written.
  *
  * The SDK turns a Node request into another object on its way to a handler, and both majors hand on its headers. The
- * header is added where the exchange is opened, and taken off before a handler can see it; one from a client is taken
- * off too.
+ * header is added where the exchange is opened, and taken off before a handler can see it. One from a client names
+ * nothing.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -30,7 +30,7 @@ export class Exchanges {
   // By whatever object stands for the request.
   readonly #known = new WeakMap<object, Exchange>();
 
-  /** How many are named by their header; for tests and for those who count. */
+  /** How many are named by their header. */
   get size(): number {
     return this.#open.size;
   }
@@ -55,8 +55,8 @@ export class Exchanges {
    * @returns the request to go on with, and what forgets its name: to be called when the messages in it were read
    */
   ofWeb(given: Request): { exchange: Exchange; request: Request; forget: () => void } {
-    const known = this.#known.get(given) ?? this.#named(given.headers.get(HEADER));
-    if (known !== undefined) return { exchange: known, request: given, forget: () => {} };
+    const known = this.#known.get(given) ?? (this.#open.size > 0 ? this.#named(given.headers.get(HEADER)) : undefined);
+    if (known !== undefined) return { exchange: known, request: given, forget: nothing };
     const request = withOwnHeaders(given);
     const exchange = new WebExchange(request);
     const token = this.#name(request, exchange);
@@ -64,17 +64,23 @@ export class Exchanges {
     return { exchange, request, forget: () => void this.#open.delete(token) };
   }
 
+  /** The same, where the request itself comes with its messages, so that it needs no name: in v2. */
+  ofSameWeb(request: Request): Exchange {
+    const named = this.#open.size > 0 ? this.#named(request.headers.get(HEADER)) : undefined;
+    const exchange = this.#known.get(request) ?? named ?? new WebExchange(request);
+    this.#known.set(request, exchange);
+    return exchange;
+  }
+
   /** The exchange that a message came in. */
-  of(extra: MessageExtra | undefined): Exchange | undefined {
-    const { request, requestInfo } = extra ?? {};
+  of(extra: MessageExtra): Exchange | undefined {
+    const { request, requestInfo } = extra;
     const carrier = request ?? requestInfo;
     if (carrier === undefined) return undefined;
+    const token = this.#open.size > 0 ? takeToken(extra) : undefined;
     const known = this.#known.get(carrier);
     if (known !== undefined) return known;
-    const named = this.#named(request?.headers.get(HEADER) ?? requestInfo?.headers[HEADER]);
-    const exchange = named ?? (request === undefined ? undefined : new WebExchange(request));
-    request?.headers.delete(HEADER);
-    if (requestInfo !== undefined) delete requestInfo.headers[HEADER];
+    const exchange = this.#named(token) ?? (request === undefined ? undefined : new WebExchange(request));
     if (exchange !== undefined) this.#known.set(carrier, exchange);
     return exchange;
   }
@@ -90,6 +96,17 @@ export class Exchanges {
   #named(token: unknown): Exchange | undefined {
     return typeof token === 'string' ? this.#open.get(token) : undefined;
   }
+}
+
+const nothing = (): void => {};
+
+/** The header's value, which is in nobody's way from then on. */
+function takeToken({ request, requestInfo }: MessageExtra): unknown {
+  const token = request?.headers.get(HEADER) ?? requestInfo?.headers[HEADER];
+  if (token === undefined) return undefined;
+  request?.headers.delete(HEADER);
+  if (requestInfo !== undefined) delete requestInfo.headers[HEADER];
+  return token;
 }
 
 function strip(rawHeaders: string[]): void {

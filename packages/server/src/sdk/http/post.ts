@@ -3,11 +3,17 @@
  *
  * Of a batch with a call that stays silent, the others are answered first: an exchange has one end.
  */
-import type { Alarm, Alarms, Call } from '../../core/index.ts';
-import { disconnected } from '../../core/index.ts';
+import { type Alarm, type Alarms, type Call, disconnected } from '../../core/index.ts';
 import type { Frame } from '../shapes.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
+
+interface Asked {
+  /** Of those that run an author's handler. */
+  call?: Call;
+  answer?: Frame;
+  isSilent?: true;
+}
 
 export class Post implements Alarm {
   readonly exchange: Exchange;
@@ -16,14 +22,10 @@ export class Post implements Alarm {
   isResumable = false;
   dueAt = 0;
   at = -1;
-  readonly ids = new Set<unknown>();
-  // Invariant: no id is in both.
-  readonly #open = new Set<unknown>();
-  readonly #silent = new Set<unknown>();
-  readonly #calls = new Set<Call>();
-  readonly #callIds = new Set<unknown>();
-  // Only of a batch: what it would be answered with as JSON, were nothing silent in it.
-  readonly #answers: Frame[] = [];
+  readonly #asked = new Map<unknown, Asked>();
+  // Invariant: how many of them are neither answered nor silent.
+  #open = 0;
+  #silent = 0;
   #stopListening: (() => void) | undefined;
 
   constructor(exchange: Exchange, answer: Answer) {
@@ -31,32 +33,42 @@ export class Post implements Alarm {
     this.answer = answer;
   }
 
+  get ids(): Iterable<unknown> {
+    return this.#asked.keys();
+  }
+
   /** Every request is answered, or silent. */
   get isOver(): boolean {
-    return this.#open.size === 0;
+    return this.#open === 0;
   }
 
-  get silent(): ReadonlySet<unknown> {
-    return this.#silent;
+  get isSilent(): boolean {
+    return this.#silent > 0;
   }
 
-  get answers(): readonly Frame[] {
-    return this.#answers;
+  /** Those of which nothing is written. */
+  get silent(): unknown[] {
+    return [...this.#asked].flatMap(([id, { isSilent }]) => (isSilent ? [id] : []));
+  }
+
+  /** What it would be answered with as JSON, were nothing silent in it. */
+  get answers(): Frame[] {
+    return [...this.#asked.values()].flatMap(({ answer }) => answer ?? []);
   }
 
   isCall(id: unknown): boolean {
-    return this.#callIds.has(id);
+    return this.#asked.get(id)?.call !== undefined;
   }
 
   asks(id: unknown): void {
-    this.ids.add(id);
-    this.#open.add(id);
+    this.#asked.set(id, {});
+    this.#open += 1;
   }
 
   /** @param graceMs for how long its calls go on when the client has hung up */
   began(call: Call, alarms: Alarms, graceMs: number): void {
-    this.#calls.add(call);
-    this.#callIds.add(call.id);
+    const asked = this.#asked.get(call.id);
+    if (asked !== undefined) asked.call = call;
     if (this.isResumable || this.#stopListening !== undefined || graceMs === Infinity) return;
     this.#stopListening = () => {};
     const unlisten = this.exchange.onGone(() => {
@@ -70,20 +82,22 @@ export class Post implements Alarm {
 
   /** The grace after the client hung up is over. */
   ring(): void {
-    for (const call of this.#calls) call.stop(disconnected());
-  }
-
-  left(call: Call): void {
-    this.#calls.delete(call);
+    for (const { call } of this.#asked.values()) call?.stop(disconnected());
   }
 
   answered(answer: Frame): void {
-    this.#open.delete(answer.id);
-    if (this.ids.size > 1) this.#answers.push(answer);
+    const asked = this.#asked.get(answer.id);
+    if (asked === undefined || asked.answer !== undefined || asked.isSilent) return;
+    asked.answer = answer;
+    this.#open -= 1;
   }
 
   hushed(id: unknown): void {
-    if (this.#open.delete(id)) this.#silent.add(id);
+    const asked = this.#asked.get(id);
+    if (asked === undefined || asked.answer !== undefined || asked.isSilent) return;
+    asked.isSilent = true;
+    this.#open -= 1;
+    this.#silent += 1;
   }
 
   /** Nothing more is to be heard of the client. */

@@ -31,7 +31,7 @@ export class Resumed {
   over(post: Post): void {
     for (const id of this.#ids.get(post) ?? []) {
       this.#open.delete(id);
-      if (post.silent.size > 0) this.#remember(id);
+      if (post.isSilent) this.#remember(id);
     }
     this.#ids.delete(post);
   }
@@ -51,7 +51,7 @@ export class Resumed {
     if (ids !== undefined) {
       ids.push(id);
       this.#open.set(id, post);
-    } else if (post.silent.size > 0) this.#remember(id);
+    } else if (post.isSilent) this.#remember(id);
   }
 
   #remember(id: string): void {

@@ -40,9 +40,10 @@ export class Streamable {
   readonly #posts = new Map<Exchange, Post>();
   // By id; one that is in flight is refused, so there is one POST for each.
   readonly #byId = new Map<unknown, Post>();
-  readonly #resumed = new Resumed();
+  // Where there is an event store.
+  #resumed: Resumed | undefined;
   // Ids of calls that stay silent, the last ones: what they left behind may still write.
-  readonly #hushed = new Set<unknown>();
+  #hushed: Set<unknown> | undefined;
   // The session's scope for the caller that opened it, and for nobody else.
   #openedBy: string | undefined;
 
@@ -72,21 +73,18 @@ export class Streamable {
     if (post === undefined) return;
     if (extra.closeSSEStream !== undefined && !post.isResumable) {
       post.isResumable = true;
+      this.#resumed ??= new Resumed();
       this.#resumed.watch(post);
     }
     post.asks(message.id);
     this.#byId.set(message.id, post);
-    this.#hushed.delete(message.id);
+    this.#hushed?.delete(message.id);
     if (message.method === 'initialize') this.#initialize(post, extra);
   }
 
   began(call: Call, exchange: Exchange): void {
     const { alarms, callers } = this.#context;
     this.#posts.get(exchange)?.began(call, alarms, callers.disconnectGraceMs);
-  }
-
-  left(call: Call): void {
-    this.#byId.get(call.id)?.left(call);
   }
 
   /** Whether a call with this id is neither answered nor silent. */
@@ -107,13 +105,14 @@ export class Streamable {
     const post = this.#byId.get(id);
     if (post === undefined) return;
     post.hushed(id);
+    this.#hushed ??= new Set();
     this.#hushed.add(id);
     if (this.#hushed.size > HUSHED_IDS) this.#hushed.delete(this.#hushed.values().next().value);
     this.#settle(post);
   }
 
   isHushed(id: unknown): boolean {
-    return this.#hushed.has(id);
+    return this.#hushed?.has(id) === true;
   }
 
   /** The transport is closed. In JSON mode the SDK leaves the clients waiting; then they are told. */
@@ -137,18 +136,29 @@ export class Streamable {
     return Promise.race([handled, answer.replaced]);
   }
 
-  async #web(handle: StreamableShape['handleRequest'], given: Request, options: unknown): Promise<Response> {
-    const { exchange, request, forget } = this.#context.exchanges.ofWeb(given);
+  #web(handle: StreamableShape['handleRequest'], given: Request, options: unknown): Promise<Response> {
+    const { exchanges } = this.#context;
+    // v2 hands on the request itself.
+    if (this.#isV2) return this.#webOf(handle, exchanges.ofSameWeb(given), given, options);
+    const { exchange, request, forget } = exchanges.ofWeb(given);
+    return this.#webOf(handle, exchange, request, options).finally(forget);
+  }
+
+  async #webOf(
+    handle: StreamableShape['handleRequest'],
+    exchange: Exchange,
+    request: Request,
+    options: unknown,
+  ): Promise<Response> {
     const { parsedBody, authInfo } = (options ?? {}) as { parsedBody?: unknown; authInfo?: unknown };
     const answer = new WebAnswer();
     const body = parsedBody ?? (this.#mayCollide(exchange) ? await readAhead(request.clone()) : undefined);
-    try {
-      const isRefused = this.#isRefused(exchange, answer, body, authInfo);
-      const response = isRefused ? new Promise<never>(() => {}) : (handle(request, options) as Promise<Response>);
-      return await answer.instead(response);
-    } finally {
-      forget();
-    }
+    const isRefused = this.#isRefused(exchange, answer, body, authInfo);
+    return answer.instead(isRefused ? undefined : (handle(request, options) as Promise<Response>));
+  }
+
+  get #isV2(): boolean {
+    return this.#transport.setSupportedProtocolVersions !== undefined;
   }
 
   /** Whether another POST is open in this session: only then the body has to be read ahead. */
@@ -168,8 +178,8 @@ export class Streamable {
       const after = exchange.header('last-event-id');
       if (after === undefined) return false;
       // 204: there is nothing, and there will be nothing, so that the client asks no more.
-      if (this.#resumed.isOver(after)) return answer.replace({ status: 204 });
-      this.#resumed.goesOn(after, answer);
+      if (this.#resumed?.isOver(after)) return answer.replace({ status: 204 });
+      this.#resumed?.goesOn(after, answer);
     } else if (
       method === 'DELETE' &&
       this.#openedBy !== undefined &&
@@ -201,8 +211,8 @@ export class Streamable {
     if (!post.isOver) return;
     queueMicrotask(() => {
       if (!post.isOver || this.#posts.get(post.exchange) !== post) return;
-      if (post.isResumable) this.#resumed.over(post);
-      if (post.silent.size > 0) void this.#end(post);
+      if (post.isResumable) this.#resumed?.over(post);
+      if (post.isSilent) void this.#end(post);
       this.#posts.delete(post.exchange);
       for (const id of post.ids) if (this.#byId.get(id) === post) this.#byId.delete(id);
       post.close();
@@ -218,9 +228,8 @@ export class Streamable {
     const { answers, silent } = post;
     const json = answers.length > 1 ? answers : answers[0];
     const isReplaced = post.answer.replace(answers.length > 0 ? { status: 200, json } : { status: 202 });
-    const isV2 = this.#transport.setSupportedProtocolVersions !== undefined;
     const [first] = silent;
-    if (!isReplaced || !isV2) this.#transport.closeSSEStream(first);
+    if (!isReplaced || !this.#isV2) this.#transport.closeSSEStream(first);
     for (const id of silent) await this.#swallow(id);
   }
 

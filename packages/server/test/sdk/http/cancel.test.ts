@@ -31,7 +31,7 @@ describe.each(LEGACY)('$name', (setup) => {
   const { json } = setup;
 
   test('a cancel stops its call, nothing is written for it, and its exchange ends', async () => {
-    const { estop, holding, connect } = await make(setup);
+    const { estop, holding, errors, connect } = await make(setup);
     const client = await connect();
     const exchange = client.call(7, 'hold');
     const held = await holding.started(7);
@@ -44,6 +44,7 @@ describe.each(LEGACY)('$name', (setup) => {
     await turns();
     expect((await client.call(7, 'quick').answer(7)).result).toMatchObject(RESULT);
     expect(estop.stats()).toMatchObject({ inFlight: 0, ignoredCancels: 0 });
+    expect(errors).toEqual([]);
   });
 
   test.each([0, '', '7', -1])('the id %j is one that can be cancelled', async (id) => {
@@ -113,6 +114,15 @@ describe.each(MODERN)('$name', (setup) => {
     held.returns();
     expect((await client.call(7, 'quick').answer(7)).result).toMatchObject(RESULT);
     expect(estop.stats().inFlight).toBe(0);
+  });
+
+  test('it has no session, whatever its headers say', async () => {
+    const { estop, holding, connect } = await make(setup);
+    const exchange = (await connect({ 'mcp-session-id': 'mine' })).call(1, 'hold');
+    const held = await holding.started(1);
+    expect(estop.calls()[0]?.scope).toMatch(/^connection:/);
+    held.returns();
+    await exchange.answer(1);
   });
 
   test('a cancel that is posted is accepted and counted, and stops nothing, whoever sends it', async () => {

@@ -1,6 +1,8 @@
 /** A client that goes away over HTTP, in both eras, and what counts as going away. */
 import { describe, expect, test } from 'vitest';
+import { startHalfClosing } from '../../support/half-closing.ts';
 import { RESULT, SETUPS } from '../../support/http-setups.ts';
+import { RawClient } from '../../support/raw-http.ts';
 import { turns } from '../../support/waiting.ts';
 import { make } from './make.ts';
 
@@ -81,6 +83,32 @@ describe.each(STATELESS)('$name', (setup) => {
     gone.hangUp();
     expect(await held.stopped).toMatchObject({ kind: 'disconnected' });
     held.returns();
+    await turns();
+    expect(estop.stats().inFlight).toBe(0);
+  });
+});
+
+describe.each(SETUPS)('$name', (setup) => {
+  test('behind a proxy that half-closes a hang-up stops the call, and a cancel ends its exchange', async () => {
+    const { estop, holding, clock, url } = await make(setup);
+    const proxied = await startHalfClosing(url);
+    const client = await new RawClient(proxied, setup.era).initialize();
+    const gone = client.call(1, 'hold');
+    const one = await holding.started(1);
+    gone.hangUp();
+    await gone.over;
+    if (setup.sessions) {
+      await untilGone(clock);
+      clock.advance(GRACE_MS);
+    }
+    expect(await one.stopped).toMatchObject({ kind: 'disconnected' });
+    if (setup.era === 'legacy') {
+      const exchange = client.call(2, 'hold');
+      await holding.started(2);
+      await client.cancel(2);
+      expect(await exchange.over).toBe('ended');
+    }
+    holding.releaseAll();
     await turns();
     expect(estop.stats().inFlight).toBe(0);
   });

@@ -15,6 +15,7 @@ import {
   type Lines,
   wasCancelled,
 } from './lines.ts';
+import { cancelsOf, notifications } from './signal.ts';
 
 export function settledBeforeAbort(lines: Lines): Line<'client_settled'> | undefined {
   return all(lines, 'client_settled').find(beforeAbort(lines));
@@ -32,10 +33,6 @@ function isCallRequest(line: Line<'wire'>): boolean {
 
 function isResponseTo(id: WireId): (line: Line<'wire'>) => boolean {
   return (line) => line.direction === 'to-client' && line.kind === 'response' && line.wireId === id;
-}
-
-function isCancel(line: Line<'wire'>): boolean {
-  return line.direction === 'to-server' && line.method === 'notifications/cancelled';
 }
 
 /** The ids of the attempt's calls on the wire; several, when a client tried again. */
@@ -57,18 +54,19 @@ function pendingIds(lines: Lines): WireId[] {
 /** The expected form of the cancel, in time: the id of a pending call, value and type. */
 export function cancelOnWire(lines: Lines): boolean {
   const pending: unknown[] = pendingIds(lines);
-  return all(lines, 'wire')
-    .filter(isCancel)
+  return cancelsOf(lines)
     .filter(afterAbort(lines))
     .filter(inTime(lines))
-    .some(({ cancels }) => pending.includes(cancels));
+    .some(({ id }) => pending.includes(id));
 }
 
-/** A cancel of one of the attempt's calls after the caller had its answer; the type of the id does not count. */
+/** A cancel of one of the attempt's calls after the caller had its answer; in any form, and of an id of any type. */
 export function cancelAfterSettle(lines: Lines): boolean {
   const settled = first(lines, 'client_settled')?.seq ?? Number.POSITIVE_INFINITY;
   const ids = callIds(lines).map(String);
-  return all(lines, 'wire').some((line) => isCancel(line) && line.seq > settled && ids.includes(String(line.cancels)));
+  return [...cancelsOf(lines), ...notifications(lines)].some(
+    ({ seq, id }) => seq > settled && ids.includes(String(id)),
+  );
 }
 
 /** A response or progress of a cancelled call; a second request that nobody cancelled may be answered. */
@@ -80,9 +78,9 @@ export function answeredAfterCancel(lines: Lines): boolean {
 }
 
 function cancelledCalls(lines: Lines): { id: WireId; at: number }[] {
-  const cancels = all(lines, 'wire').filter(isCancel);
+  const cancels = cancelsOf(lines);
   return callIds(lines).flatMap((id) => {
-    const cancel = cancels.find((line) => line.cancels === id);
+    const cancel = cancels.find((one) => one.id === id);
     return cancel ? [{ id, at: cancel.seq }] : [];
   });
 }

@@ -11,6 +11,9 @@ export type Line<Name extends EventName> = Extract<AttemptLine, { event: Name }>
 /** The lines of one attempt, in order. */
 export type Lines = readonly AttemptLine[];
 
+/** A line, or what was read from one. */
+type Placed = Pick<AttemptLine, 'seq'>;
+
 export function inOrder(lines: Lines): Lines {
   return [...lines].sort((a, b) => a.seq - b.seq);
 }
@@ -45,12 +48,12 @@ export function wasCancelled(lines: Lines): boolean {
 }
 
 /** Without an abort every line is before it, and none after it. */
-export function beforeAbort(lines: Lines): (line: AttemptLine) => boolean {
+export function beforeAbort(lines: Lines): (line: Placed) => boolean {
   const abort = first(lines, 'client_abort')?.seq ?? NEVER;
   return (line) => line.seq < abort;
 }
 
-export function afterAbort(lines: Lines): (line: AttemptLine) => boolean {
+export function afterAbort(lines: Lines): (line: Placed) => boolean {
   const abort = first(lines, 'client_abort')?.seq ?? NEVER;
   return (line) => line.seq > abort;
 }
@@ -61,7 +64,7 @@ export function firstGateAfterAbort(lines: Lines): number {
 }
 
 /** Before the first gate that was opened after the abort. */
-export function inTime(lines: Lines): (line: AttemptLine) => boolean {
+export function inTime(lines: Lines): (line: Placed) => boolean {
   const gate = firstGateAfterAbort(lines);
   return (line) => line.seq < gate;
 }
