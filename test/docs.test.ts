@@ -127,6 +127,7 @@ const DEFAULTS: Readonly<Record<string, readonly [file: string, ...patterns: Reg
   maxTotalTimeoutMs: ['core/deadline.ts', /CEILING_FACTOR = ([\d_]+)/],
   graceMs: ['core/engine.ts', /DEFAULT_GRACE_MS = ([\d_]+)/],
   termMs: ['core/engine.ts', /DEFAULT_TERM_MS = ([\d_]+)/],
+  drainMs: ['core/engine.ts', /DEFAULT_DRAIN_MS = ([\d_]+)/],
   maxQueue: ['core/slots/limits.ts', /DEFAULT_MAX_QUEUE = ([\d_]+)/],
   queueTimeoutMs: ['core/slots/limits.ts', /DEFAULT_QUEUE_TIMEOUT_MS = ([\d_]+)/],
   maxAbandoned: [
@@ -137,7 +138,6 @@ const DEFAULTS: Readonly<Record<string, readonly [file: string, ...patterns: Reg
   'recorded.maxPerScope': ['core/recorded.ts', /\bmaxPerScope = ([\d_]+)/],
   'recorded.max': ['core/recorded.ts', /\bmax = ([\d_]+)/],
   'recorded.ttlMs': ['core/recorded.ts', /\bttlMs = ([\d_]+)/],
-  drainMs: ['core/engine.ts', /DEFAULT_DRAIN_MS = ([\d_]+)/],
   'http.disconnectGraceMs': ['sdk/http/callers.ts', /DEFAULT_DISCONNECT_GRACE_MS = ([\d_]+)/],
   cleanupMs: ['core/engine.ts', /DEFAULT_CLEANUP_MS = ([\d_]+)/],
 };

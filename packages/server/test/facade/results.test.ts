@@ -173,7 +173,7 @@ describe('createMcpServer() refuses', () => {
 });
 
 describe('serve() refuses', () => {
-  test.each(['http', null, 7, {}])('a transport that is none: %j', async (transport) => {
+  test.each(['sse', null, 7, {}])('a transport that is none: %j', async (transport) => {
     const { app } = appOn();
     const serving = app.serve({ transport: transport as object });
     await expect(serving).rejects.toThrow(TypeError);

@@ -44,6 +44,8 @@ export interface Made {
   readonly url: string;
   readonly http: HttpServer;
   readonly door: Pick<ReturnType<Estop['nodeHandler']>, 'close' | 'destroy'>;
+  /** How many of its servers are connected. */
+  readonly servers: () => number;
   /** What the door has told of errors. */
   readonly errors: Error[];
   connect(headers?: Record<string, string>): Promise<RawClient>;
@@ -77,10 +79,20 @@ export async function made(way: Way, { estop: given, handler, before, auth }: Ma
   const estop = createEstop({ clock, cleanupMs: Infinity, graceMs: GRACE_MS, ...given });
   const holding = new Holding();
   const errors: Error[] = [];
+  let servers = 0;
   const door = estop.nodeHandler(
     async () => {
       await before?.();
-      return serverOf(way.sdk, holding);
+      const server = serverOf(way.sdk, holding);
+      const connect = server.connect.bind(server);
+      server.connect = (transport: never) => {
+        servers += 1;
+        return connect(transport);
+      };
+      server.server.onclose = () => {
+        servers -= 1;
+      };
+      return server;
     },
     { ...way.options, onerror: (error) => void errors.push(error), ...handler },
   );
@@ -95,5 +107,5 @@ export async function made(way: Way, { estop: given, handler, before, auth }: Ma
   });
   const connect = (headers?: Record<string, string>): Promise<RawClient> =>
     new RawClient(url, way.era, headers).initialize();
-  return { estop, clock, holding, url, http, door, errors, connect };
+  return { estop, clock, holding, url, http, door, servers: () => servers, errors, connect };
 }

@@ -6,13 +6,14 @@ import { made, WAYS } from './doors.ts';
 
 describe.each(WAYS.all)('$name', (way) => {
   test('a call is answered, its exchange ends, and nothing is left of it', async () => {
-    const { estop, connect, errors } = await made(way);
+    const { estop, servers, connect, errors } = await made(way);
     const exchange = (await connect()).call(1, 'quick');
     expect((await exchange.answer(1)).result).toMatchObject(RESULT);
     expect(await exchange.over).toBe('ended');
     expect(exchange.status).toBe(200);
     expect(exchange.headers['content-type']).toMatch(way.options.json ? /json/ : /json|event-stream/);
     expect(estop.stats().inFlight).toBe(0);
+    expect(servers()).toBe(way.options.sessions ? 1 : 0);
     expect(errors).toEqual([]);
   });
 

@@ -1,11 +1,12 @@
 /** What a door asks of a factory and tells it, on the web's requests; and what goes wrong there. */
 import { createEstop, type EstopOptions, type HttpHandlerOptions, type HttpServeContext } from '@estop/server';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Holding, RESULT } from '../support/http-setups.ts';
 import type { Era } from '../support/peer.ts';
 import { RawClient } from '../support/raw-http.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { soon, turns } from '../support/waiting.ts';
+import { latch, soon, turns } from '../support/waiting.ts';
 import { made, serverOf, WAYS, type Way } from './doors.ts';
 
 type Sdk = Way['sdk'];
@@ -140,6 +141,15 @@ test('a modern client of a server of v1 is told by the SDK that its revision is 
   expect(await response.text()).toContain('Unsupported protocol version');
 });
 
+test('so that a client that finds out the era by itself speaks the legacy one', async () => {
+  const { url } = await made(WAYS.legacy[0] as Way);
+  const client = new Client({ name: 'client', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+  onTestFinished(() => client.close());
+  expect(client.getProtocolEra()).toBe('legacy');
+  expect(await client.callTool({ name: 'quick' })).toMatchObject(RESULT);
+});
+
 describe.each(['v1', 'v2'] as const)('SDK %s, with a store of events', (sdk) => {
   test('a hang-up is no stop, and the client fetches its answer later', async () => {
     const stores: string[] = [];
@@ -167,6 +177,22 @@ describe.each(['v1', 'v2'] as const)('SDK %s, with a store of events', (sdk) => 
   });
 });
 
+test('a door that is shut waits for an answer that is still being stored', async () => {
+  const way: Way = { name: '', sdk: 'v2', era: 'legacy', options: { sessions: true } };
+  const events = new Events();
+  const { holding, door, connect } = await made(way, { handler: { eventStore: () => events } });
+  const exchange = (await connect()).call(1, 'hold');
+  const held = await holding.started(1);
+  const stored = latch();
+  events.ready = stored.promise;
+  held.signal.addEventListener('abort', () => held.returns());
+  const destroying = door.destroy();
+  for (let n = 0; n < 10; n += 1) await turns();
+  stored.open();
+  expect((await exchange.answer(1)).result).toMatchObject({ isError: true });
+  await soon(destroying, 'the door is closed');
+});
+
 async function primed(exchange: { readonly eventIds: string[] }): Promise<string> {
   const wait = async (): Promise<void> => {
     while (exchange.eventIds.length === 0) await new Promise(setImmediate);
@@ -177,9 +203,12 @@ async function primed(exchange: { readonly eventIds: string[] }): Promise<string
 
 /** As the SDK's examples have it. */
 class Events {
+  /** What is to be stored waits for it. */
+  ready = Promise.resolve();
   readonly #events: { readonly id: string; readonly streamId: string; readonly message: unknown }[] = [];
 
   async storeEvent(streamId: string, message: unknown): Promise<string> {
+    await this.ready;
     const id = `${streamId}_${this.#events.length}`;
     this.#events.push({ id, streamId, message });
     return id;

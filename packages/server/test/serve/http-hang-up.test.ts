@@ -30,7 +30,7 @@ describe.each(WAYS.legacy)('$name', (way) => {
 
   test('a call that ends within the grace ends well', async () => {
     const all = await made(way);
-    const { estop, holding, clock, connect } = all;
+    const { estop, holding, clock, servers, connect } = all;
     const gone = (await connect()).call(1, 'hold');
     const held = await holding.started(1);
     await hangUp(gone, all);
@@ -39,7 +39,9 @@ describe.each(WAYS.legacy)('$name', (way) => {
     expect(held.signal.aborted).toBe(false);
     expect(estop.stats().inFlight).toBe(0);
     clock.advance(DISCONNECT_GRACE_MS);
+    await turns();
     expect(clock.pending).toBe(0);
+    expect(servers()).toBe(way.options.sessions ? 1 : 0);
   });
 });
 

@@ -68,6 +68,17 @@ describe.each(WAYS.all)('$name', (way) => {
     expect(clock.pending).toBe(0);
   });
 
+  test('a handler that ends with its signal is answered for before its connection is closed', async () => {
+    const { holding, door, connect } = await made(way);
+    const exchange = (await connect()).call(1, 'hold');
+    const held = await holding.started(1);
+    held.signal.addEventListener('abort', () => held.returns());
+    const destroying = door.destroy();
+    expect((await exchange.answer(1)).result).toMatchObject({ isError: true });
+    expect(await exchange.over).toBe('ended');
+    await soon(destroying, 'the door is closed');
+  });
+
   test('a call that waits in the queue may still run while the door drains', async () => {
     const { estop, holding, door, connect } = await made(way, { estop: { maxConcurrency: 1 } });
     const client = await connect();

@@ -5,7 +5,7 @@ import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextproto
 import { onTestFinished } from 'vitest';
 import type { Era } from './peer.ts';
 
-export interface SdkClient {
+interface SdkClient {
   callTool(params: { name: string; arguments?: object }, options?: { signal?: AbortSignal }): Promise<unknown>;
 }
 

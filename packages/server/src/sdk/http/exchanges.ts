@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Exchange, NodeExchange, WebExchange } from './exchange.ts';
 
-const HEADER = 'x-estop-exchange';
+export const EXCHANGE_HEADER = 'x-estop-exchange';
 
 /** What the SDK tells beside a message: `requestInfo` in v1, `request` in v2. */
 export interface MessageExtra {
@@ -41,9 +41,9 @@ export class Exchanges {
     if (known !== undefined) return known;
     const exchange = new NodeExchange(request, response);
     const token = this.#name(request, exchange);
-    if (HEADER in request.headers) strip(request.rawHeaders);
-    request.headers[HEADER] = token;
-    request.rawHeaders.push(HEADER, token);
+    if (EXCHANGE_HEADER in request.headers) strip(request.rawHeaders);
+    request.headers[EXCHANGE_HEADER] = token;
+    request.rawHeaders.push(EXCHANGE_HEADER, token);
     if (response.destroyed) setImmediate(() => this.#open.delete(token));
     else response.once('close', () => this.#open.delete(token));
     return exchange;
@@ -55,18 +55,19 @@ export class Exchanges {
    * @returns the request to go on with, and what forgets its name: to be called when the messages in it were read
    */
   ofWeb(given: Request): { exchange: Exchange; request: Request; forget: () => void } {
-    const known = this.#known.get(given) ?? (this.#open.size > 0 ? this.#named(given.headers.get(HEADER)) : undefined);
+    const known =
+      this.#known.get(given) ?? (this.#open.size > 0 ? this.#named(given.headers.get(EXCHANGE_HEADER)) : undefined);
     if (known !== undefined) return { exchange: known, request: given, forget: nothing };
     const request = withOwnHeaders(given);
     const exchange = new WebExchange(request);
     const token = this.#name(request, exchange);
-    request.headers.set(HEADER, token);
+    request.headers.set(EXCHANGE_HEADER, token);
     return { exchange, request, forget: () => void this.#open.delete(token) };
   }
 
   /** The same, where the request itself comes with its messages, so that it needs no name: in v2. */
   ofSameWeb(request: Request): Exchange {
-    const named = this.#open.size > 0 ? this.#named(request.headers.get(HEADER)) : undefined;
+    const named = this.#open.size > 0 ? this.#named(request.headers.get(EXCHANGE_HEADER)) : undefined;
     const exchange = this.#known.get(request) ?? named ?? new WebExchange(request);
     this.#known.set(request, exchange);
     return exchange;
@@ -102,23 +103,23 @@ const nothing = (): void => {};
 
 /** The header's value, which is in nobody's way from then on. */
 function takeToken({ request, requestInfo }: MessageExtra): unknown {
-  const token = request?.headers.get(HEADER) ?? requestInfo?.headers[HEADER];
+  const token = request?.headers.get(EXCHANGE_HEADER) ?? requestInfo?.headers[EXCHANGE_HEADER];
   if (token === undefined) return undefined;
-  request?.headers.delete(HEADER);
-  if (requestInfo !== undefined) delete requestInfo.headers[HEADER];
+  request?.headers.delete(EXCHANGE_HEADER);
+  if (requestInfo !== undefined) delete requestInfo.headers[EXCHANGE_HEADER];
   return token;
 }
 
 function strip(rawHeaders: string[]): void {
   for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {
-    if (rawHeaders[at]?.toLowerCase() === HEADER) rawHeaders.splice(at, 2);
+    if (rawHeaders[at]?.toLowerCase() === EXCHANGE_HEADER) rawHeaders.splice(at, 2);
   }
 }
 
 /** Some runtimes hand out requests whose headers cannot be changed. */
 function withOwnHeaders(request: Request): Request {
   try {
-    request.headers.delete(HEADER);
+    request.headers.delete(EXCHANGE_HEADER);
     return request;
   } catch {
     return new Request(request, { headers: new Headers(request.headers) });

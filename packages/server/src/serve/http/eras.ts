@@ -14,7 +14,7 @@ import { Sessions } from './sessions.ts';
 const DEFAULT_SESSION_IDLE_MS = 30 * 60_000;
 
 export class Eras {
-  readonly #isLegacy: (request: Request, options: FetchOptions) => Promise<boolean>;
+  readonly #isLegacy: (request: Request, options: FetchOptions) => boolean | Promise<boolean>;
   readonly #legacy: Legacy;
   readonly #modern: ModernHandler | undefined;
 
@@ -31,15 +31,13 @@ export class Eras {
         ...(options.onerror && { onerror: options.onerror }),
       },
     );
-    this.#isLegacy = async (request, { parsedBody }) =>
-      modern === undefined || (options.legacy !== 'reject' && (await modern.isLegacyRequest(request, parsedBody)));
+    this.#isLegacy = (request, { parsedBody }) =>
+      modern === undefined || (options.legacy !== 'reject' && modern.isLegacyRequest(request, parsedBody));
   }
 
   async fetch(request: Request, options: FetchOptions, exchange: Exchange): Promise<Response> {
-    if (this.#modern === undefined || (await this.#isLegacy(request, options))) {
-      return this.#legacy.fetch(request, options, exchange);
-    }
-    return this.#modern.fetch(request, options);
+    const modern = (await this.#isLegacy(request, options)) ? undefined : this.#modern;
+    return modern === undefined ? this.#legacy.fetch(request, options, exchange) : modern.fetch(request, options);
   }
 
   async close(): Promise<void> {

@@ -113,6 +113,11 @@ async function read(request: IncomingMessage): Promise<unknown> {
 }
 
 async function write(answer: Response, response: ServerResponse): Promise<void> {
+  // The app was faster, with an answer of its own.
+  if (response.headersSent) {
+    await answer.body?.cancel();
+    return;
+  }
   response.writeHead(answer.status, Object.fromEntries(answer.headers));
   if (answer.body === null) {
     response.end();
