@@ -322,3 +322,11 @@ export const SETUPS: readonly Setup[] = [
     serve: (serving) => handler(serving, { responseMode: 'json' }),
   },
 ];
+
+/** Of all maps and sets in a transport of the SDK, and in the one that it wraps. */
+export function mapSizes(transport: object): number[] {
+  return Object.values(transport).flatMap((value) => {
+    if (value instanceof Map || value instanceof Set) return [value.size];
+    return value?.constructor?.name === 'WebStandardStreamableHTTPServerTransport' ? mapSizes(value) : [];
+  });
+}

@@ -1,6 +1,6 @@
 /** What is left of a thousand cancelled calls: no socket, no listener, no timer, and no entry in anybody's map. */
 import { describe, expect, test } from 'vitest';
-import { SETUPS } from '../../support/http-setups.ts';
+import { mapSizes, SETUPS } from '../../support/http-setups.ts';
 import { noSockets } from '../../support/raw-http.ts';
 import { make } from './make.ts';
 
@@ -40,12 +40,4 @@ describe.each(SETUPS)('$name', (setup) => {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
-}
-
-/** Of all maps and sets in a transport of the SDK, and in the one that it wraps. */
-function mapSizes(transport: object): number[] {
-  return Object.values(transport).flatMap((value) => {
-    if (value instanceof Map || value instanceof Set) return [value.size];
-    return value?.constructor?.name === 'WebStandardStreamableHTTPServerTransport' ? mapSizes(value) : [];
-  });
 }
