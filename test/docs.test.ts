@@ -1,12 +1,15 @@
 /**
  * The code in the docs is code: every block marked `ts` in README.md and docs/ compiles, strictly, as a user's file
- * would, against the packages as they are built. And the numbers in the table of defaults are those of the sources.
+ * would, against the packages as they are built. The numbers in the table of defaults are those of the sources; the
+ * servers that the README begins with are those that the examples' tests start; and its table of set-ups is what the
+ * matrix expects.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { expect, test } from 'vitest';
+import { EXPECTED } from '../matrix/src/expected.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const documents = ['README.md', ...markdownIn('docs')];
@@ -61,6 +64,62 @@ test('a block that does not compile is found, and named by its place', () => {
   ]);
 });
 
+/** Files of `examples/http` of which the text has no block that is the same, to the letter. */
+function notShownIn(text: string): string[] {
+  const folder = join(root, 'examples/http');
+  return readdirSync(folder).filter((name) => {
+    return !text.includes(`\`\`\`ts\n${readFileSync(join(folder, name), 'utf8')}\`\`\`\n`);
+  });
+}
+
+test('the servers over HTTP in the README are the files that the tests of the examples start', () => {
+  expect(notShownIn(readFileSync(join(root, 'README.md'), 'utf8'))).toEqual([]);
+});
+
+test('one that differs in a single character is found', () => {
+  const text = readFileSync(join(root, 'README.md'), 'utf8').replace('toolTimeoutMs: 20_000', 'toolTimeoutMs: 20_001');
+  expect(notShownIn(text)).toEqual(['facade.ts']);
+});
+
+/** The rows of the README's table of set-ups, one for each set-up, without the probe's column. */
+function setUpsIn(text: string): unknown {
+  const lines = text.split('\n');
+  const start = lines.findIndex((line) => line.startsWith('| the SDK alone |'));
+  const rows = lines.slice(start + 2, lines.indexOf('', start)).map((line) => {
+    const [, names = '', ...facts] = line
+      .replaceAll('*', '')
+      .split('|')
+      .map((cell) => cell.trim());
+    return { names: names.split('; '), facts: facts.slice(0, 4) };
+  });
+  return {
+    bare: Object.fromEntries(rows.slice(0, -1).flatMap(({ names, facts }) => names.map((name) => [name, facts]))),
+    protected: rows.at(-1)?.facts,
+  };
+}
+
+/** The same, of what the matrix expects. */
+function setUpsExpected(): unknown {
+  const all = Object.entries(EXPECTED);
+  const facts = [0, 1, 2, 3].map((n) => [...new Set(all.map(([, modes]) => modes.protected[n]))].sort().reverse());
+  return {
+    bare: Object.fromEntries(all.map(([name, { bare }]) => [name, bare.slice(0, 4)])),
+    protected: facts.map((each) => each.join(', or ')),
+  };
+}
+
+test("the README's table of set-ups is what the matrix expects of them, and another one would be seen", () => {
+  const text = readFileSync(join(root, 'README.md'), 'utf8');
+  expect(setUpsIn(text)).toEqual(setUpsExpected());
+  for (const [cell, other] of [
+    ['20 of 20', '19 of 20'],
+    ['v1 stdio |', 'v1 |'],
+    ['0 of 20, or -', '1 of 20, or -'],
+  ] as const) {
+    expect(setUpsIn(text.replace(cell, other))).not.toEqual(setUpsExpected());
+  }
+});
+
 /** Where the numbers of the table are in the sources of the engine: a pattern's group is the number. */
 const DEFAULTS: Readonly<Record<string, readonly [file: string, ...patterns: RegExp[]]>> = {
   spares: ['sdk/isolated.ts', /spares: ahead = ([\d_]+)/],
@@ -79,6 +138,7 @@ const DEFAULTS: Readonly<Record<string, readonly [file: string, ...patterns: Reg
   'recorded.maxPerScope': ['core/recorded.ts', /\bmaxPerScope = ([\d_]+)/],
   'recorded.max': ['core/recorded.ts', /\bmax = ([\d_]+)/],
   'recorded.ttlMs': ['core/recorded.ts', /\bttlMs = ([\d_]+)/],
+  'http.disconnectGraceMs': ['sdk/http/callers.ts', /DEFAULT_DISCONNECT_GRACE_MS = ([\d_]+)/],
   cleanupMs: ['core/engine.ts', /DEFAULT_CLEANUP_MS = ([\d_]+)/],
 };
 

@@ -5,7 +5,7 @@ import { type HttpServer, listen } from './http-server.ts';
 export interface Website extends HttpServer {
   /** Requests that have come, and those whose client hung up before the page was whole. */
   readonly seen: { requests: number; hangUps: number };
-  /** `hang-up`, once for each. */
+  /** `request` and `hang-up`, once for each. */
   readonly events: EventEmitter;
 }
 
@@ -14,6 +14,7 @@ export async function openWebsite(): Promise<Website> {
   const seen = { requests: 0, hangUps: 0 };
   const server = await listen((request, response) => {
     seen.requests += 1;
+    events.emit('request');
     response.on('close', () => {
       if (response.writableFinished) return;
       seen.hangUps += 1;

@@ -4,6 +4,9 @@ import type { CaseName } from '../src/probe/cases/table.ts';
 import type { Era } from '../src/probe/events.ts';
 import { AMPLE, cell, client, httpServer, observations, probe, type Run, SHORT } from './broken/run.ts';
 
+/** For a run in which a wait has to run out: these servers load both SDKs, and take longer to come up than others. */
+const PATIENT = { ...SHORT, timeoutMs: 4_000 };
+
 const ALL: readonly CaseName[] = ['baseline', 'held', 'before_work', 'during_work', 'after_commit', 'after_settle'];
 
 /** Every case came out as it should, and nothing was observed but the stop. */
@@ -28,9 +31,10 @@ function expectLost(run: Run, era: Era): void {
   expect.soft(observations(late)).toEqual(['lost-in-runtime', 'answered-after-cancel']);
 }
 
-describe.concurrent('a server of the bare SDKs', () => {
+// One after the other: with little time of their own, these must not also fight for the processor.
+describe('a server of the bare SDKs', () => {
   test('v1, stateless: the cancel comes to a server that has no such call', async () => {
-    const run = await probe({ ...httpServer('v1-stateless'), ...SHORT });
+    const run = await probe({ ...httpServer('v1-stateless'), ...PATIENT });
     expectLost(run, 'legacy');
     expect(run.result.eras).toHaveLength(1);
     expect(run.result.notes[0]).toMatch(/^Not probed: the server could not be connected in the modern era: /);
@@ -45,7 +49,7 @@ describe.concurrent('a server of the bare SDKs', () => {
   });
 
   test('v2: its legacy leg loses the cancel, and on the modern era a closed stream stops the work', async () => {
-    const run = await probe({ ...httpServer('v2-handler'), ...SHORT });
+    const run = await probe({ ...httpServer('v2-handler'), ...PATIENT });
     expectLost(run, 'legacy');
     expectSound(run, 'modern');
     const closed = run.lines.filter(({ event }) => event === 'stream_closed');
@@ -72,7 +76,7 @@ describe.concurrent('the client of SDK v1', () => {
   });
 
   test('before the legacy leg of v2: lost', async () => {
-    expectLost(await probe({ ...httpServer('v2-handler'), ...SHORT, client: 'v1', cases }), 'legacy');
+    expectLost(await probe({ ...httpServer('v2-handler'), ...PATIENT, client: 'v1', cases }), 'legacy');
   });
 });
 
@@ -80,7 +84,7 @@ describe.concurrent('what is broken is seen', () => {
   test('a client that never closes its streams has cancelled nothing on the modern era', async () => {
     const cases = ['during_work', 'after_commit'] as const;
     const run = await probe(
-      { ...httpServer('v2-handler'), ...SHORT, era: 'modern', cases },
+      { ...httpServer('v2-handler'), ...PATIENT, era: 'modern', cases },
       await client('never-closes'),
     );
     const leaked = cell(run, 'during_work', 'modern');
@@ -139,7 +143,7 @@ describe.concurrent('a black box over HTTP', () => {
   test('that loses the cancel leaks', async () => {
     const run = await probe({
       ...httpServer('v1-stateless'),
-      ...SHORT,
+      ...PATIENT,
       ...fetchUrl,
       era: 'legacy',
       cases: ['during_work'],

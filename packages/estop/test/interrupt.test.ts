@@ -9,10 +9,19 @@ const silent = [process.execPath, '-e', 'setInterval(() => {}, 1000)'];
 // Nothing runs out by itself: what ends the run is the signal.
 const endless = ['--timeout', '600000', '--window', '600000', '--repeat', '2'];
 
+const overHttp = ['--url', 'http://127.0.0.1:{{port}}/mcp'];
+
 const STAGES: [stage: string, command: string[], options: string[], reached: (lines: readonly LogLine[]) => boolean][] =
   [
     ['before it is connected', silent, endless, has('subject_started')],
+    ['before it listens', [...silent, '{{port}}'], [...endless, ...overHttp], has('subject_started')],
     ['while attempts overlap', server('deaf'), endless, has('handler_signal')],
+    [
+      'while attempts overlap, over HTTP',
+      server('http', 'v1-stateful', 'sound', '{{port}}'),
+      [...endless, ...overHttp, '--era', 'legacy'],
+      has('handler_signal'),
+    ],
     [
       'in the window',
       server('sound'),

@@ -34,6 +34,15 @@ Run the probe only against test environments, without real credentials.
 `);
   });
 
+  test('over HTTP, with where the server was to listen', () => {
+    const url = 'http://127.0.0.1:{{port}}/mcp';
+    const text = terminalReport({ ...result([{ ...legacy, transport: 'http' }]), url }, { colors: plain });
+    expect(text).toMatch(
+      /^estop probe server --url http:\/\/127\.0\.0\.1:\{\{port\}\}\/mcp -- node server\.js --stdio\n/,
+    );
+    expect(text).toContain('legacy 2025-11-25 over http\n');
+  });
+
   test('a leak, a race and an unknown, each with its sign, beside an era that is fine', () => {
     const text = terminalReport(mixed, { colors: plain });
     expect(text).toBe(`\

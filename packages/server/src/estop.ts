@@ -7,7 +7,7 @@ import { contextOf } from './sdk/context.ts';
 import type { HttpOptions } from './sdk/http/callers.ts';
 import { type IsolatedHandler, type IsolatedOptions, isolated } from './sdk/isolated.ts';
 import { callTool } from './sdk/nested.ts';
-import { type ProtectOptions, protect } from './sdk/protect.ts';
+import { NO_OPTIONS, type ProtectOptions, protect } from './sdk/protect.ts';
 import type { DeadlineOptions } from './sdk/rules.ts';
 import type { ProtectableServer } from './sdk/shapes.ts';
 import { Door, type FetchHandler } from './serve/http/door.ts';
@@ -118,7 +118,7 @@ export function createEstop(options: EstopOptions = {}): Estop {
   const context = contextOf(options, 'createEstop()', Infinity);
   const { engine } = context;
   return {
-    protect(server, protectOptions = {}) {
+    protect(server, protectOptions = NO_OPTIONS) {
       protect(server, protectOptions, context);
       return server;
     },

@@ -177,8 +177,9 @@ export class Registry {
 
   /** The calls of one scope, or all; a copy. */
   calls(scope?: string): Call[] {
-    const scopes = scope === undefined ? [...this.#scopes.values()] : [this.#scopes.get(scope)];
-    return scopes.flatMap((rows) => (rows === undefined ? [] : [...rows.values()].flatMap(list)));
+    if (scope === undefined) return [...this.#scopes.values()].flatMap(callsIn);
+    const rows = this.#scopes.get(scope);
+    return rows === undefined ? [] : callsIn(rows);
   }
 
   /** All calls that have not left, also those whose row was removed; a copy. */
@@ -214,6 +215,10 @@ export class Registry {
 
 function stopAll(calls: readonly Call[], reason: StopReason): number {
   return calls.filter((call) => call.stop(reason)).length;
+}
+
+function callsIn(rows: Rows): Call[] {
+  return [...rows.values()].flatMap(list);
 }
 
 function list(row: Call | Set<Call>): Call[] {

@@ -36,7 +36,7 @@ export function ask(call: Call, method: Method, args: unknown[], asksUser: boole
   );
 }
 
-/** `send` may have a schema before its options, v1's `sendRequest` has one: a Standard Schema, told by its one property. */
+/** `send` may have a schema before its options, and v1's `sendRequest` has one: told by what all Standard Schemas have. */
 function optionsAt(args: unknown[]): number {
   const second = args[1] as { '~standard'?: unknown } | undefined;
   return second?.['~standard'] === undefined ? 1 : 2;

@@ -39,9 +39,9 @@ export function bind(call: Call, context: HandlerContext, said?: Said): void {
 }
 
 /**
- * Of v2. Puts a request context of ours in the place of the SDK's, which has a hidden class of its own each time: to replace a
- * property of it costs more than to make a new one, and each look at it costs too. So its members are read when they
- * are used.
+ * Of v2. Puts a request context of ours in the place of the SDK's, which has a hidden class of its own each time: to
+ * replace a property of it costs more than to make a new one, and each look at it costs too. So its members are read
+ * when they are used.
  *
  * @param said  all that is in the context besides the members, where that can be read for less than from there
  */

@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 import { Callers, type HttpOptions } from './http/callers.ts';
 import { Exchanges } from './http/exchanges.ts';
 import type { HttpContext } from './http/streamable.ts';
-import { type DeadlineOptions, deadlineOf } from './rules.ts';
+import { type DeadlineOptions, deadlineOf, type Rules } from './rules.ts';
 import type { ProtocolShape } from './shapes.ts';
 
 export interface ProtectContext {
@@ -14,6 +14,8 @@ export interface ProtectContext {
   /** What holds where neither tool nor server says anything. */
   readonly fallback: RunOptions;
   readonly http: HttpContext;
+  /** What options came to, by those: `protect()` is called for each request. */
+  readonly rules: WeakMap<object, Rules>;
   /** For a server that is about to be connected: the connection, when something in front of it reads the wire already. */
   readonly connections: WeakMap<ProtocolShape, Connection>;
 }
@@ -35,6 +37,7 @@ export function contextOf(
     engine,
     fallback: deadlineOf(options, `${where}: `, others),
     http: { exchanges: new Exchanges(), callers, alarms: engine.alarms },
+    rules: new WeakMap(),
     connections: new WeakMap(),
   };
 }

@@ -23,6 +23,9 @@ import {
 
 export type ProtectOptions = CallOptions;
 
+/** One object, so that what it comes to is found out once. */
+export const NO_OPTIONS: ProtectOptions = {};
+
 /** So that a second `protect` of one server is noticed, from whatever copy of this package it comes. */
 const PROTECTED = Symbol.for('estop.protected');
 
@@ -42,8 +45,7 @@ export function protect(
 ): void {
   const protocol = protocolOf(server);
   if (isProtected(server)) throw new TypeError('estop: this server is protected already');
-  const others = { ...context.fallback, answerStop };
-  const rules = given ?? rulesOf(options, 'protect()', others, context.engine.slots);
+  const rules = given ?? rulesFor(options, context);
   (protocol as Marked)[PROTECTED] = true;
 
   const handlers = new Map<string, HandlerShape>();
@@ -62,7 +64,7 @@ export function protect(
       return call.run(() => handler(request, sdkContext), rules(call.method, call.name));
     };
   };
-  // A handler that is called past the SDK's dispatch.
+  // A handler of v1, or one that is called past the dispatch of v2.
   const unread = ({ id, method, params }: RequestShape, sdkContext: HandlerContext): Call => {
     connection ??= connected(new Connection(context));
     const call = connection.takeArrived(id) ?? connection.begin(id, method, params);
@@ -81,6 +83,15 @@ export function protect(
     return connect(transport);
   };
   if (protocol.transport) connected(Connection.over(protocol.transport, context));
+}
+
+/** Over HTTP a server is protected for each request, by the same options most often. */
+function rulesFor(options: ProtectOptions, { rules, fallback, engine }: ProtectContext): Rules {
+  const known = rules.get(options);
+  if (known !== undefined) return known;
+  const made = rulesOf(options, 'protect()', { ...fallback, answerStop }, engine.slots);
+  rules.set(options, made);
+  return made;
 }
 
 export function isProtected(server: ProtectableServer): boolean {

@@ -26,7 +26,7 @@ export async function entryV1(): Promise<Entry> {
   };
 }
 
-/** v1's transport itself notices neither that stdin has ended nor that nobody reads stdout, of which the process would die. */
+/** v1's own transport notices neither that stdin has ended, nor that nobody reads stdout, of which the process would die. */
 function endingWithItsPipes(transport: TransportShape): TransportShape {
   const { stdin, stdout } = process;
   const close = transport.close.bind(transport);
@@ -40,7 +40,10 @@ function endingWithItsPipes(transport: TransportShape): TransportShape {
   };
   for (const event of ENDS) stdin.on(event, end);
   // Stays: what was written before the end may fail after it.
-  stdout.on('error', end);
+  stdout.on('error', (error) => {
+    if (!isClosed) transport.onerror?.(error);
+    end();
+  });
   return transport;
 }
 

@@ -8,7 +8,7 @@
  */
 import { Connection } from '../sdk/connection.ts';
 import type { ProtectContext } from '../sdk/context.ts';
-import { isProtected, protect } from '../sdk/protect.ts';
+import { isProtected, NO_OPTIONS, protect } from '../sdk/protect.ts';
 import { type ProtectableServer, protocolOf, type TransportShape } from '../sdk/shapes.ts';
 import type { Entry } from './entry.ts';
 import { Relay } from './relay.ts';
@@ -69,7 +69,7 @@ export async function serveStdio(
 
   const produce: ServerFactory = async (serving) => {
     const server = await make(serving);
-    if (!isProtected(server)) protect(server, {}, context);
+    if (!isProtected(server)) protect(server, NO_OPTIONS, context);
     context.connections.set(protocolOf(server), connection);
     return server;
   };

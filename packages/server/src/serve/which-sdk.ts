@@ -20,9 +20,11 @@ export async function entryFor(factory: ServerFactory, { legacy }: ServeStdioOpt
   if (!hasV1 && !hasV2) {
     throw new Error(`estop: serveStdio() needs an SDK of MCP: npm i ${V2} (2.x), or npm i ${V1} (1.x)`);
   }
-  if (hasV2 && (!hasV1 || legacy === 'reject'))
-    return { entry: await entryV2(), make: legacy === 'reject' ? modern(factory) : factory };
-  if (legacy === 'reject') throw nobodyLeft();
+  if (legacy === 'reject') {
+    if (!hasV2) throw nobodyLeft();
+    return { entry: await entryV2(), make: modern(factory) };
+  }
+  if (!hasV1) return { entry: await entryV2(), make: factory };
   const first = firstOf(factory);
   if (hasV2 && !(await isServerOfV1(first))) return { entry: await entryV2(), make: beginningWith(first, factory) };
   await first;

@@ -49,9 +49,11 @@ const ASKING: [string, string, Ask][] = [
 
 const TIMED = { protect: { timeoutMs: 1_000 } };
 
-const OF_MAJORS = MAJORS.flatMap((major) => ASKING.map((asking) => [...asking, major] as const));
+const OF_MAJORS = MAJORS.flatMap((major) =>
+  ASKING.map(([name, ...asking]) => [`${name}, SDK ${major}`, major, ...asking] as const),
+);
 
-describe.each(OF_MAJORS)('while the user is asked through %s, by %s, SDK %4$s', (_name, method, ask, major) => {
+describe.each(OF_MAJORS)('while the user is asked through %s', (_name, major, method, ask) => {
   test('the deadline stands still, and goes on after the answer with what was left', async () => {
     const made = await world({ ...TIMED, major });
     const { clock, estop, peer, start } = made;

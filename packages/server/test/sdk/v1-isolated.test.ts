@@ -30,7 +30,9 @@ describe.each(['thread', 'process'] as const)('SDK v1, a function in a %s', (kin
     const progress: unknown[] = [];
     const greeted = await client.callTool({ name: 'greet', arguments: { name: 'Ada' } });
     expect(greeted).toMatchObject({ content: [{ text: '{"name":"Ada"}' }], structuredContent: { length: 3 } });
-    await client.callTool({ name: 'tells' }, undefined, { onprogress: (reported) => progress.push(reported) });
+    await client.callTool({ name: 'tells', arguments: {} }, undefined, {
+      onprogress: (reported) => progress.push(reported),
+    });
     expect(progress).toEqual([
       { progress: 1, total: 2, message: 'half' },
       { progress: 2, total: 2 },
@@ -74,7 +76,7 @@ describe.each(['thread', 'process'] as const)('SDK v1, a function in a %s', (kin
   test('that spins is answered at its deadline, and ended', async () => {
     const { client, clock, estop } = await connected({ estop: { timeoutMs: 1_000 } });
     const spins = latch();
-    const called = client.callTool({ name: 'spins' }, undefined, { onprogress: () => spins.open() });
+    const called = client.callTool({ name: 'spins', arguments: {} }, undefined, { onprogress: () => spins.open() });
     await soon(spins.promise, 'it spins');
     clock.advance(1_000);
     expect(await called).toMatchObject({ isError: true, _meta: { [OUTCOME_META]: { kind: 'deadline' } } });

@@ -22,15 +22,10 @@ export interface Answer {
 
 export class NodeAnswer implements Answer {
   readonly #response: ServerResponse;
-  /** Resolves when it was replaced. */
-  readonly replaced: Promise<void>;
-  #isReplaced = (): void => {};
+  #isReplaced: (() => void) | undefined;
 
   constructor(response: ServerResponse) {
     this.#response = response;
-    this.replaced = new Promise((resolve) => {
-      this.#isReplaced = resolve;
-    });
   }
 
   setHeader(name: string, value: string): void {
@@ -45,8 +40,16 @@ export class NodeAnswer implements Answer {
     response.end(body);
     const nothing = { writeHead: () => response, write: () => true, end: () => response, flushHeaders: () => {} };
     Object.assign(response, nothing);
-    this.#isReplaced();
+    this.#isReplaced?.();
     return true;
+  }
+
+  /** Resolves when the SDK has answered, or will not need to. */
+  over(handled: Promise<unknown>): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#isReplaced = () => resolve(undefined);
+      handled.then(resolve, reject);
+    });
   }
 
   watch(listener: (chunk: string) => void): void {
@@ -60,27 +63,22 @@ export class NodeAnswer implements Answer {
 }
 
 export class WebAnswer implements Answer {
-  readonly #headers: [string, string][] = [];
+  #headers: [string, string][] | undefined;
   #hasBegun = false;
   #listener: ((chunk: string) => void) | undefined;
   #replacement: Response | undefined;
-  readonly #replaced: Promise<void>;
-  #isReplaced = (): void => {};
-
-  constructor() {
-    this.#replaced = new Promise((resolve) => {
-      this.#isReplaced = resolve;
-    });
-  }
+  #answer: ((response: Response) => void) | undefined;
 
   setHeader(name: string, value: string): void {
+    this.#headers ??= [];
     this.#headers.push([name, value]);
   }
 
   replace({ status, json }: Replacement): boolean {
     if (this.#hasBegun) return false;
-    this.#replacement ??= json === undefined ? new Response(null, { status }) : Response.json(json, { status });
-    this.#isReplaced();
+    this.#hasBegun = true;
+    this.#replacement = json === undefined ? new Response(null, { status }) : Response.json(json, { status });
+    this.#answer?.(this.#replacement);
     return true;
   }
 
@@ -89,13 +87,21 @@ export class WebAnswer implements Answer {
   }
 
   /** @returns what is answered: what the SDK says, unless that was replaced before */
-  async instead(of: Promise<Response> | undefined): Promise<Response> {
-    const given = await (of === undefined ? this.#replaced : Promise.race([of, this.#replaced]));
+  instead(of: Promise<Response> | undefined): Promise<Response> {
+    return new Promise((resolve, reject) => {
+      this.#answer = resolve;
+      if (this.#replacement !== undefined) resolve(this.#replacement);
+      of?.then((response) => {
+        // Nobody will read it.
+        if (this.#replacement !== undefined) void response.body?.cancel();
+        else resolve(this.#begun(response));
+      }, reject);
+    });
+  }
+
+  #begun(response: Response): Response {
     this.#hasBegun = true;
-    const response = this.#replacement ?? (given as Response);
-    // Nobody will read it.
-    if (given && given !== response) void given.body?.cancel();
-    for (const [name, value] of this.#headers) response.headers.set(name, value);
+    for (const [name, value] of this.#headers ?? []) response.headers.set(name, value);
     const listener = this.#listener;
     if (listener === undefined || response.body === null) return response;
     const tap = new TransformStream<Uint8Array, Uint8Array>({

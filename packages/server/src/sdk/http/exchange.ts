@@ -19,7 +19,7 @@ export interface Exchange extends HttpRequest {
   /** The other end of the socket, where that can be known. */
   readonly address: string | undefined;
   readonly isGone: boolean;
-  /** Hears, at most once, that the client is gone; at once when it is. @returns takes the listener back */
+  /** Hears, at most once, that the client is gone; soon when it is already. @returns takes the listener back */
   onGone(listener: () => void): () => void;
 }
 
@@ -90,8 +90,16 @@ export class WebExchange implements Exchange {
 
   onGone(listener: () => void): () => void {
     const { signal } = this.#request;
-    if (signal.aborted) listener();
-    else signal.addEventListener('abort', listener, { once: true });
-    return () => signal.removeEventListener('abort', listener);
+    let isListening = false;
+    // Most calls are over by then, and a listener costs more than all else here.
+    const soon = setImmediate(() => {
+      if (signal.aborted) listener();
+      else signal.addEventListener('abort', listener, { once: true });
+      isListening = true;
+    });
+    return () => {
+      clearImmediate(soon);
+      if (isListening) signal.removeEventListener('abort', listener);
+    };
   }
 }

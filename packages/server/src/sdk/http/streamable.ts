@@ -132,8 +132,7 @@ export class Streamable {
     const isParsed = given !== undefined && typeof given !== 'function';
     const body = isParsed ? given : this.#mayCollide(exchange) ? await readAhead(request) : undefined;
     if (this.#isRefused(exchange, answer, body, (request as { auth?: unknown }).auth)) return undefined;
-    const handled = handle(request, response, body === undefined ? given : body);
-    return Promise.race([handled, answer.replaced]);
+    return answer.over(handle(request, response, body === undefined ? given : body));
   }
 
   #web(handle: StreamableShape['handleRequest'], given: Request, options: unknown): Promise<Response> {

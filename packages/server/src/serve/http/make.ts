@@ -3,7 +3,7 @@
  */
 import type { ProtectContext } from '../../sdk/context.ts';
 import { EXCHANGE_HEADER } from '../../sdk/http/exchanges.ts';
-import { isProtected, protect } from '../../sdk/protect.ts';
+import { isProtected, NO_OPTIONS, protect } from '../../sdk/protect.ts';
 import type { ProtectableServer } from '../../sdk/shapes.ts';
 import type { HttpServeContext, HttpServerFactory } from './options.ts';
 
@@ -12,7 +12,7 @@ export type Make = (era: HttpServeContext['era'], request: Request, authInfo: un
 export function making(factory: HttpServerFactory, context: ProtectContext): Make {
   return async (era, request, authInfo) => {
     const server = await factory(new Told(era, authInfo, request));
-    if (!isProtected(server)) protect(server, {}, context);
+    if (!isProtected(server)) protect(server, NO_OPTIONS, context);
     return server;
   };
 }
