@@ -5,7 +5,7 @@ import { queued } from '../support/protected.ts';
 import { noSockets } from '../support/raw-http.ts';
 import { GRACE_MS } from '../support/rig.ts';
 import { soon, turns } from '../support/waiting.ts';
-import { made, WAYS } from './doors.ts';
+import { made, WAYS, type Way } from './doors.ts';
 
 const DRAIN_MS = 10_000;
 
@@ -93,6 +93,20 @@ describe.each(WAYS.all)('$name', (way) => {
       expect((await exchange.answer(exchanges.indexOf(exchange) + 1)).result).toMatchObject(RESULT);
     await soon(closing.done, 'the door is closed');
   });
+});
+
+test('estop.close() ends the calls in the same way, and leaves the door open', async () => {
+  const { estop, holding, connect } = await made(WAYS.legacy[0] as Way);
+  const client = await connect();
+  const exchange = client.call(1, 'hold');
+  const held = await holding.started(1);
+  const closing = watched(estop.close());
+  expect((await client.call(2, 'quick').answer(2)).result).toMatchObject({ isError: true });
+  expect(closing.isDone).toBe(false);
+  held.returns();
+  expect((await exchange.answer(1)).result).toMatchObject(RESULT);
+  await soon(closing.done, 'the engine is closed');
+  expect((await client.post(client.frame(3, 'tools/list')).answer(3)).result.tools).toHaveLength(2);
 });
 
 describe.each(WAYS.legacy)('$name', (way) => {

@@ -1,14 +1,11 @@
 /** Which major of the SDK a factory is served with: the one that is installed, or, of two, the one that it uses. */
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { createEstop } from '@estop/server';
 import { InMemoryTransport } from '@modelcontextprotocol/server';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { StdioPeer, startSubject } from '../support/child.ts';
+import { describe, expect, test } from 'vitest';
+import { StdioPeer } from '../support/child.ts';
 import { HeldServer } from '../support/held-server.ts';
 import { MAJORS, type Major } from '../support/majors.ts';
+import { startWithOnly } from '../support/only-sdks.ts';
 import { type Era, MemoryPeer, serveProtected } from '../support/peer.ts';
 
 const V1 = '@modelcontextprotocol/sdk';
@@ -135,22 +132,5 @@ test('with none installed it is an error that names both', async () => {
 
 /** The subject, where there are these SDKs and no other. */
 function start(majors: readonly Major[], env: Record<string, string>): StdioPeer {
-  const root = mkdtempSync(join(tmpdir(), 'estop-sdks-'));
-  onTestFinished(() => rmSync(root, { recursive: true }));
-  const modules = join(root, 'node_modules');
-  const ours = join(modules, '@estop', 'server');
-  for (const part of ['dist', 'package.json'])
-    cpSync(inRepository(`packages/server/${part}`), join(ours, part), { recursive: true });
-  mkdirSync(join(modules, '@modelcontextprotocol'));
-  for (const major of majors) {
-    const name = major === 'v1' ? V1 : V2;
-    symlinkSync(inRepository(`node_modules/${name}`), join(modules, name));
-  }
-  const subject = join(root, 'only-sdk.mjs');
-  cpSync(inRepository('packages/server/test/subjects/only-sdk.mjs'), subject);
-  return new StdioPeer('legacy', startSubject(subject, env));
-}
-
-function inRepository(path: string): string {
-  return fileURLToPath(new URL(`../../../../${path}`, import.meta.url));
+  return new StdioPeer('legacy', startWithOnly(majors, 'only-sdk.mjs', env));
 }
