@@ -32,8 +32,8 @@ export interface EstopOptions extends EngineOptions, DeadlineOptions {
 
 export interface Estop {
   /**
-   * Protects a server of `@modelcontextprotocol/server` 2.x: before or after its tools are registered, connected or
-   * not. Its calls get deadlines, a cancel reaches them (also one right behind the call), and nothing of a cancelled
+   * Protects a server of `@modelcontextprotocol/server` 2.x or `@modelcontextprotocol/sdk` 1.x: before or after its tools
+   * are registered, connected or not. Its calls get deadlines, a cancel reaches them (also one right behind the call), and nothing of a cancelled
    * call is written afterwards. Calls that end normally are not changed.
    *
    * Does not stop a handler that ignores its signal: its caller is answered, it runs on, and counts as abandoned.
@@ -79,8 +79,8 @@ export interface Estop {
   /** The same for Fastify: a hook for `onRequest` or later. */
   fastify(): FastifyHook;
   /**
-   * The same for Hono; and where an app hands the SDK a request without the signal of the one that came, a client of
-   * the legacy era that hangs up is noticed.
+   * The same for Hono; and where an app hands the SDK a request without the signal of the one that came, a client that
+   * hangs up is noticed.
    *
    * @param authInfo what the app's authentication found, where it keeps it
    */

@@ -44,6 +44,7 @@ export class Connection implements Owner {
   // Invariant: the calls in the registry that came over HTTP: whoever made them, their scope may have others too.
   #overHttp: Set<Call> | undefined;
   #hasBegun = false;
+  #unlisten: (() => void) | undefined;
 
   constructor(context: ProtectContext) {
     this.#context = context;
@@ -149,7 +150,9 @@ export class Connection implements Owner {
       this.#overHttp ??= new Set();
       this.#overHttp.add(call);
     }
-    this.#streamable?.began(call, exchange);
+    if (this.#streamable !== undefined) this.#streamable.began(call, exchange);
+    // The SDK hears of a hang-up by the request's signal, which an app may have left behind on the way here.
+    else this.#unlisten = exchange.onGone(() => void this.#transport?.close());
   }
 
   #cancel(message: Frame, scope: string | undefined): void {
@@ -168,6 +171,7 @@ export class Connection implements Owner {
   #closed(): void {
     this.#isClosed = true;
     this.#letGo?.();
+    this.#unlisten?.();
     const calls = [...this.#engine.registry.calls(this.#scope), ...(this.#overHttp ?? [])];
     // Most often there are none: over HTTP each connection of the modern era ends after its answer.
     const reason = calls.length > 0 ? disconnected() : undefined;

@@ -225,6 +225,23 @@ test("the SDK's own entry behind the middleware of Hono knows the address of a m
   expect(estop.calls().map(({ scope }) => scope)).toEqual(['ip:127.0.0.1']);
 });
 
+test("the SDK's own entry, given a request that has lost its signal: a modern client's hang-up is its cancel", async () => {
+  const { estop, holding } = setUp();
+  const handler = createMcpHandler(() => estop.protect(serverOf('v2', holding)) as never);
+  const app = new Hono();
+  app.use(estop.hono()).all('/mcp', async (c) => {
+    const { url, method, headers } = c.req.raw;
+    return handler.fetch(new Request(url, { method, headers, body: await c.req.text() }));
+  });
+  const exchange = new RawClient((await onHono(app)).url, 'modern').call(1, 'hold');
+  const held = await holding.started(1);
+  exchange.hangUp();
+  expect(await held.stopped).toMatchObject({ kind: 'disconnected' });
+  held.returns();
+  await turns();
+  expect(estop.stats().inFlight).toBe(0);
+});
+
 async function started(holding: Holding): Promise<void> {
   const wait = async (): Promise<void> => {
     while (holding.starts.length === 0) await new Promise(setImmediate);

@@ -66,7 +66,8 @@ export class EachPost implements Legacy {
     const { disconnectGraceMs } = this.#context.http.callers;
     let timer: unknown;
     const unlisten = exchange.onGone(() => {
-      if (disconnectGraceMs === Infinity) return;
+      // Its call runs to its end, of which nobody will hear; then nothing holds its server.
+      if (disconnectGraceMs === Infinity) return void this.#open.delete(server);
       timer = clock.unref(clock.setTimer(() => void this.#close(server), disconnectGraceMs));
     });
     return () => {

@@ -38,7 +38,6 @@ export interface HttpSdk {
   readonly modern: Modern | undefined;
 }
 
-/** v1 has this transport from 1.25 on. */
 const V1_TRANSPORT = `${V1}/server/webStandardStreamableHttp.js`;
 
 /**
