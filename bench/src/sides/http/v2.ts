@@ -5,14 +5,15 @@ import {
   toNodeHandler,
 } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { protector } from '../protection.ts';
+import { loadEstop, protection, protector } from '../protection.ts';
 import { addEcho, addWait } from '../tools.ts';
 import type { Connect, Listener } from './listeners.ts';
 
+// Of a side with a handler nothing but that handler is estop's.
 const protect = await protector();
 
 function newServer(): McpServer {
-  const server = protect(new McpServer({ name: 'bench', version: '1.0.0' }));
+  const server = new McpServer({ name: 'bench', version: '1.0.0' });
   addEcho(server);
   addWait(server);
   return server;
@@ -20,11 +21,14 @@ function newServer(): McpServer {
 
 export const connect: Connect = async (options) => {
   const transport = new NodeStreamableHTTPServerTransport(options);
-  await newServer().connect(transport);
+  await protect(newServer()).connect(transport);
   return transport;
 };
 
-const serve = toNodeHandler(createMcpHandler(newServer));
+/** Both eras, told apart by the request: with the SDK's entry, or with estop's in its place. */
+export const handler: Listener = protection() === 'bare' ? bareHandler() : (await loadEstop()).nodeHandler(newServer);
 
-/** Both eras, told apart by the request. */
-export const handler: Listener = (request, response) => serve(request as NodeIncomingMessageLike, response);
+function bareHandler(): Listener {
+  const serve = toNodeHandler(createMcpHandler(newServer));
+  return (request, response) => serve(request as NodeIncomingMessageLike, response);
+}

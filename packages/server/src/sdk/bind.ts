@@ -32,10 +32,14 @@ type Said = Pick<
   'id' | '_meta' | 'requestState' | 'envelope' | 'inputResponses' | 'droppedInputResponseKeys'
 >;
 
-/** @param said  see `bindRequest` */
-export function bind(call: Call, context: HandlerContext, said?: Said): void {
-  if ('mcpReq' in context) bindRequest(call, context, said);
-  else bindExtra(call, context);
+/**
+ * @param said  see `bindRequest`
+ * @returns the context to go on with
+ */
+export function bind(call: Call, context: HandlerContext, said?: Said): HandlerContext {
+  if (!('mcpReq' in context)) return bindExtra(call, context);
+  bindRequest(call, context, said);
+  return context;
 }
 
 /**
@@ -79,13 +83,16 @@ function addOthers(request: Record<string, unknown>, given: RequestContextShape)
   for (const name in given) if (!(name in request)) request[name] = given[name as keyof RequestContextShape];
 }
 
-/** Of v1, in place: whatever else is in it stays as it is. */
-function bindExtra(call: Call, extra: ExtraShape & Bound): void {
+/** Of v1. A context of ours too, with all that is in the SDK's: to put a getter in the place of a value costs more. */
+function bindExtra(call: Call, extra: ExtraShape): HandlerContext {
   const { sendNotification, sendRequest } = extra;
-  extra.sendNotification = (...args: unknown[]) => heard(hush(call, sendNotification, args)) as Promise<void>;
-  extra.sendRequest = (...args: unknown[]) => ask(call, sendRequest, args, isForUser(args[0]));
-  extra[CALL] = call;
-  Object.defineProperty(extra, 'signal', SIGNAL);
+  const bound: Bound & Record<string, unknown> = { [CALL]: call };
+  // Not spread: to look at the signal of a bound one is to make it.
+  for (const name in extra) if (name !== 'signal') bound[name] = extra[name as keyof ExtraShape];
+  bound['sendNotification'] = (...args: unknown[]) => heard(hush(call, sendNotification, args));
+  bound['sendRequest'] = (...args: unknown[]) => ask(call, sendRequest, args, isForUser(args[0]));
+  Object.defineProperty(bound, 'signal', SIGNAL);
+  return bound as unknown as HandlerContext;
 }
 
 /** The call of a handler's context; `undefined` where the server is not protected. */

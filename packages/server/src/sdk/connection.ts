@@ -29,193 +29,193 @@ import { type Frame, nameIn, type TransportShape } from './shapes.ts';
 export class Connection implements Owner {
   /** The server at this end, once there is one. */
   served: Served | undefined;
-  readonly #context: ProtectContext;
-  readonly #engine: Engine;
-  readonly #scope = connectionScope();
-  #transport: TransportShape | undefined;
-  #streamable: Streamable | undefined;
-  #isClosed = false;
-  #letGo: (() => void) | undefined;
+  private readonly _context: ProtectContext;
+  private readonly _engine: Engine;
+  private readonly _scope = connectionScope();
+  private _transport: TransportShape | undefined;
+  private _streamable: Streamable | undefined;
+  private _isClosed = false;
+  private _letGo: (() => void) | undefined;
   // Calls that were read and that the SDK has not dispatched yet, oldest first: it takes them in this order.
-  readonly #arrived: Call[] = [];
+  private readonly _arrived: Call[] = [];
   // Each is there once it is needed: over HTTP most connections carry one call.
-  #progress: ProgressTokens | undefined;
-  #questions: OpenQuestions | undefined;
+  private _progress: ProgressTokens | undefined;
+  private _questions: OpenQuestions | undefined;
   // Invariant: the calls in the registry that came over HTTP: whoever made them, their scope may have others too.
-  #overHttp: Set<Call> | undefined;
-  #hasBegun = false;
-  #unlisten: (() => void) | undefined;
+  private _overHttp: Set<Call> | undefined;
+  private _hasBegun = false;
+  private _unlisten: (() => void) | undefined;
 
   constructor(context: ProtectContext) {
-    this.#context = context;
-    this.#engine = context.engine;
+    this._context = context;
+    this._engine = context.engine;
   }
 
   /** A connection in front of the transport's reader, its writer and its end. Once for each transport. */
   static over(transport: TransportShape, context: ProtectContext): Connection {
     const connection = new Connection(context);
-    connection.#attach(transport);
+    connection._attach(transport);
     return connection;
   }
 
   /** The call that was read with this id, once: of a request that the SDK dispatches, or answers without that. */
   takeArrived(id: unknown): Call | undefined {
     let at = 0;
-    while (at < this.#arrived.length && this.#arrived[at]?.id !== id) at += 1;
-    return at === 0 ? this.#arrived.shift() : this.#arrived.splice(at, 1)[0];
+    while (at < this._arrived.length && this._arrived[at]?.id !== id) at += 1;
+    return at === 0 ? this._arrived.shift() : this._arrived.splice(at, 1)[0];
   }
 
   /** A call of this connection, from now on. */
-  begin(id: unknown, method: string, params: unknown, scope = this.#scope): Call {
+  begin(id: unknown, method: string, params: unknown, scope = this._scope): Call {
     // With the second call it makes one after the other; most over HTTP make one.
-    if (this.#hasBegun && scope === this.#scope && !this.#isClosed) this.#letGo ??= this.#engine.registry.hold(scope);
-    this.#hasBegun = true;
-    const call = this.#engine.begin({ scope, id, method, name: nameIn(params), owner: this });
+    if (this._hasBegun && scope === this._scope && !this._isClosed) this._letGo ??= this._engine.registry.hold(scope);
+    this._hasBegun = true;
+    const call = this._engine.begin({ scope, id, method, name: nameIn(params), owner: this });
     const token = (params as { _meta?: { progressToken?: unknown } } | undefined)?._meta?.progressToken;
     if (token !== undefined) {
-      this.#progress ??= new ProgressTokens();
-      this.#progress.begin(call, token);
+      this._progress ??= new ProgressTokens();
+      this._progress.begin(call, token);
     }
     return call;
   }
 
   get isGone(): boolean {
-    return this.#isClosed;
+    return this._isClosed;
   }
 
   left(call: Call): void {
-    this.#progress?.left(call);
-    this.#overHttp?.delete(call);
+    this._progress?.left(call);
+    this._overHttp?.delete(call);
   }
 
   /** Nothing will be written for this call. Over HTTP that ends the exchange, which nobody else would. */
   silenced(call: Call): void {
-    if (this.#streamable !== undefined) this.#streamable.hush(call.id);
-    else if (this.#overHttp?.has(call)) void this.#transport?.close();
+    if (this._streamable !== undefined) this._streamable.hush(call.id);
+    else if (this._overHttp?.has(call)) void this._transport?.close();
   }
 
-  #attach(transport: TransportShape): void {
+  private _attach(transport: TransportShape): void {
     const { onmessage, onclose } = transport;
-    this.#transport = transport;
-    this.#streamable = Streamable.over(transport, this.#context.http);
+    this._transport = transport;
+    this._streamable = Streamable.over(transport, this._context.http);
     transport.onmessage = (message, extra) => {
-      this.#read(message, extra as MessageExtra | undefined);
+      this._read(message, extra as MessageExtra | undefined);
       onmessage?.(message, extra);
     };
     transport.onclose = () => {
-      this.#closed();
+      this._closed();
       onclose?.();
     };
     const send = transport.send.bind(transport);
     transport.send = (message, options) => {
       const isAnswer = message.method === undefined && message.id !== undefined;
-      if (!this.#mayWrite(message, options as SendOptions)) {
-        if (isAnswer) this.#streamable?.hush(message.id);
+      if (!this._mayWrite(message, options as SendOptions)) {
+        if (isAnswer) this._streamable?.hush(message.id);
         return Promise.resolve();
       }
       const sent = send(message, options);
-      if (isAnswer) this.#streamable?.answered(message);
-      if (this.#questions !== undefined) sent.catch(() => this.#questions?.answered(message.id));
+      if (isAnswer) this._streamable?.answered(message);
+      if (this._questions !== undefined) sent.catch(() => this._questions?.answered(message.id));
       return sent;
     };
   }
 
-  #read(message: Frame, extra: MessageExtra | undefined): void {
-    const exchange = extra && this.#exchangeOf(extra);
-    if (exchange !== undefined) this.#streamable?.read(message, exchange, extra as MessageExtra);
+  private _read(message: Frame, extra: MessageExtra | undefined): void {
+    const exchange = extra && this._exchangeOf(extra);
+    if (exchange !== undefined) this._streamable?.read(message, exchange, extra as MessageExtra);
     if (message.method === undefined) {
-      this.#questions?.answered(message.id);
+      this._questions?.answered(message.id);
     } else if (message.method === 'notifications/cancelled') {
       // A modern client cancels by the end of its stream: what it posts names none of its calls.
       const isNamed = exchange !== undefined && !isModern(extra);
-      this.#cancel(message, isNamed ? this.#scopeOf(exchange, extra as MessageExtra) : undefined);
+      this._cancel(message, isNamed ? this._scopeOf(exchange, extra as MessageExtra) : undefined);
     } else if (isId(message.id) && CALL_METHODS.has(message.method)) {
-      const scope = exchange && this.#scopeOf(exchange, extra as MessageExtra);
+      const scope = exchange && this._scopeOf(exchange, extra as MessageExtra);
       const call = this.begin(message.id, String(message.method), message.params, scope);
-      this.#arrived.push(call);
-      if (exchange !== undefined) this.#came(call, exchange);
+      this._arrived.push(call);
+      if (exchange !== undefined) this._came(call, exchange);
     }
   }
 
   /** None where nobody wants to know of it: a request of the modern era has a connection of its own. */
-  #exchangeOf(extra: MessageExtra): Exchange | undefined {
-    const { exchanges, callers } = this.#context.http;
-    if (isModern(extra) && !callers.look && exchanges.size === 0) return undefined;
-    return exchanges.of(extra);
+  private _exchangeOf(extra: MessageExtra): Exchange | undefined {
+    if (this._streamable !== undefined) return this._streamable.exchangeOf(extra);
+    const { exchanges, callers } = this._context.http;
+    return callers.look || exchanges.hasNames ? exchanges.of(extra) : undefined;
   }
 
-  #came(call: Call, exchange: Exchange): void {
+  private _came(call: Call, exchange: Exchange): void {
     // A call that was stopped before it came has left already.
     if (call.state === 'queued') {
-      this.#overHttp ??= new Set();
-      this.#overHttp.add(call);
+      this._overHttp ??= new Set();
+      this._overHttp.add(call);
     }
-    if (this.#streamable !== undefined) this.#streamable.began(call, exchange);
+    if (this._streamable !== undefined) this._streamable.began(call, exchange);
     // The SDK hears of a hang-up by the request's signal, which an app may have left behind on the way here.
-    else this.#unlisten = exchange.onGone(() => void this.#transport?.close());
+    else this._unlisten = exchange.onGone(() => void this._transport?.close());
   }
 
-  #cancel(message: Frame, scope: string | undefined): void {
+  private _cancel(message: Frame, scope: string | undefined): void {
     const params = (message.params ?? {}) as { requestId?: unknown; reason?: unknown };
     const { requestId, reason } = params;
-    const result = this.#engine.registry.cancel(scope ?? this.#scope, requestId, cancelled('client', reason));
+    const result = this._engine.registry.cancel(scope ?? this._scope, requestId, cancelled('client', reason));
     // The SDK knows no scopes: it must not take this for one of its calls, which then would never be answered.
-    if (!('stopped' in result) && this.#streamable?.isCall(requestId)) params.requestId = undefined;
+    if (!('stopped' in result) && this._streamable?.isCall(requestId)) params.requestId = undefined;
   }
 
-  #scopeOf(exchange: Exchange, extra: MessageExtra): string | undefined {
-    const sessionId = isModern(extra) ? undefined : (this.#streamable?.sessionId ?? exchange.header(SESSION_HEADER));
-    return this.#context.http.callers.scopeOf(exchange, sessionId, extra.authInfo, this.#transport?.onerror);
+  private _scopeOf(exchange: Exchange, extra: MessageExtra): string | undefined {
+    const sessionId = isModern(extra) ? undefined : (this._streamable?.sessionId ?? sessionIn(extra));
+    return this._context.http.callers.scopeOf(exchange, sessionId, extra.authInfo, this._transport?.onerror);
   }
 
-  #closed(): void {
-    this.#isClosed = true;
-    this.#letGo?.();
-    this.#unlisten?.();
-    const calls = [...this.#engine.registry.calls(this.#scope), ...(this.#overHttp ?? [])];
+  private _closed(): void {
+    this._isClosed = true;
+    this._letGo?.();
+    this._unlisten?.();
+    const calls = [...this._engine.registry.calls(this._scope), ...(this._overHttp ?? [])];
     // Most often there are none: over HTTP each connection of the modern era ends after its answer.
     const reason = calls.length > 0 ? disconnected() : undefined;
     for (const call of calls) call.stop(reason as StopReason);
-    this.#streamable?.closed();
-    this.#arrived.length = 0;
-    this.#questions = undefined;
+    this._streamable?.closed();
+    this._arrived.length = 0;
+    this._questions = undefined;
   }
 
-  #mayWrite(message: Frame, options: SendOptions): boolean {
+  private _mayWrite(message: Frame, options: SendOptions): boolean {
     if (message.method === 'notifications/progress') {
       const { progressToken } = (message.params ?? {}) as { progressToken?: unknown };
-      return this.#progress?.progressed(progressToken) ?? true;
+      return this._progress?.progressed(progressToken) ?? true;
     }
     if (message.method !== undefined) {
       // Its exchange has ended: the SDK would throw.
-      if (message.id === undefined && this.#streamable?.isHushed(options?.relatedRequestId)) return false;
-      this.#asks(message, options);
+      if (message.id === undefined && this._streamable?.isHushed(options?.relatedRequestId)) return false;
+      this._asks(message, options);
       return true;
     }
     if (message.id === undefined) return true;
     if (message.error?.data === SILENCE) return false;
-    return this.#arrived.length === 0 || !this.#answeredBeforeDispatch(message.id);
+    return this._arrived.length === 0 || !this._answeredBeforeDispatch(message.id);
   }
 
   /** A handler's request to the client, or that it is no longer wanted. */
-  #asks(message: Frame, options: SendOptions): void {
+  private _asks(message: Frame, options: SendOptions): void {
     if (message.method === 'notifications/cancelled') {
-      this.#questions?.answered((message.params as { requestId?: unknown } | undefined)?.requestId);
+      this._questions?.answered((message.params as { requestId?: unknown } | undefined)?.requestId);
     }
     if (options?.relatedRequestId === undefined || !ASKS_USER.has(message.method)) return;
     // Whatever nested call it is that asks: on the wire it has the id of the one that came over it.
     const { relatedRequestId } = options;
-    const scope = [...(this.#overHttp ?? [])].find(({ id }) => id === relatedRequestId)?.scope ?? this.#scope;
-    const asking = this.#engine.registry.calls(scope).filter((call) => {
+    const scope = [...(this._overHttp ?? [])].find(({ id }) => id === relatedRequestId)?.scope ?? this._scope;
+    const asking = this._engine.registry.calls(scope).filter((call) => {
       const { id, owner } = rootOf(call);
       return call.state === 'running' && id === relatedRequestId && owner === this;
     });
-    this.#questions ??= new OpenQuestions();
-    this.#questions.asked(message.id, asking);
+    this._questions ??= new OpenQuestions();
+    this._questions.asked(message.id, asking);
   }
 
   /** The SDK answered what it never dispatched (a malformed request, say): nobody will run that call. */
-  #answeredBeforeDispatch(id: unknown): boolean {
+  private _answeredBeforeDispatch(id: unknown): boolean {
     const call = this.takeArrived(id);
     call?.discard();
     return call?.reason !== undefined;
@@ -234,6 +234,11 @@ type SendOptions = { readonly relatedRequestId?: unknown } | undefined;
 /** Over HTTP: such a request has no session. */
 function isModern(extra: MessageExtra | undefined): boolean {
   return extra?.classification?.era === 'modern';
+}
+
+/** What the client says of its session. */
+function sessionIn({ request, requestInfo }: MessageExtra): string | undefined {
+  return request?.headers.get(SESSION_HEADER) ?? (requestInfo?.headers[SESSION_HEADER] as string | undefined);
 }
 
 function isId(id: unknown): boolean {

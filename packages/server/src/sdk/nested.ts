@@ -43,8 +43,7 @@ async function start(context: HandlerContext, name: string, args: unknown, optio
   const call = served.nest(parent, { method: METHOD, name });
   // The progress token is the caller's: two that count with one token would contradict each other.
   const { progressToken: _, ...meta } = ('mcpReq' in context ? context.mcpReq : context)._meta ?? {};
-  const nested = copyOf(context, meta);
-  bind(call, nested);
+  const nested = bind(call, copyOf(context, meta));
   const request = { id: rootOf(parent).id, method: METHOD, params: { name, arguments: args ?? {}, _meta: meta } };
   return call.run(() => handler(request, nested), { ...rules, answerStop: undefined });
 }

@@ -59,9 +59,11 @@ export function protect(
   const wrap = (handler: HandlerShape, method?: string): HandlerShape => {
     if (method !== undefined) handlers.set(method, handler);
     return (request, sdkContext) => {
-      const bound = callOf(sdkContext);
-      const call = bound === undefined || bound.wasRun ? unread(request, sdkContext) : bound;
-      return call.run(() => handler(request, sdkContext), rules(call.method, call.name));
+      const early = callOf(sdkContext);
+      const isBound = early !== undefined && !early.wasRun;
+      const call = isBound ? early : unread(request, sdkContext);
+      const bound = isBound ? sdkContext : bind(call, sdkContext);
+      return call.run(() => handler(request, bound), rules(call.method, call.name));
     };
   };
   // A handler of v1, or one that is called past the dispatch of v2.
@@ -70,17 +72,17 @@ export function protect(
     const call = connection.takeArrived(id) ?? connection.begin(id, method, params);
     // What was given up already is not started either, whatever made it so.
     if (signalOf(sdkContext).aborted) call.stop(disconnected());
-    bind(call, sdkContext);
     return call;
   };
   wrapTable(protocol, wrap);
   bindEarly(protocol, (id) => connection?.takeArrived(id));
 
-  const connect = protocol.connect.bind(protocol);
+  const { connect } = protocol;
   protocol.connect = (transport) => {
-    connected(context.connections.get(protocol) ?? Connection.over(transport, context));
-    context.connections.delete(protocol);
-    return connect(transport);
+    const known = context.connections.get(protocol);
+    if (known !== undefined) context.connections.delete(protocol);
+    connected(known ?? Connection.over(transport, context));
+    return connect.call(protocol, transport);
   };
   if (protocol.transport) connected(Connection.over(protocol.transport, context));
 }
@@ -123,11 +125,11 @@ function wrapTable(protocol: ProtocolShape, wrap: Wrap): void {
  * @param take the call that was read with this id, if one was
  */
 function bindEarly(protocol: ProtocolShape, take: (id: unknown) => Call | undefined): void {
-  const build = protocol.buildContext?.bind(protocol);
+  const build = protocol.buildContext;
   if (build === undefined) return;
   const isSdks = buildsAsTheSdk(protocol);
   protocol.buildContext = (base, extra) => {
-    const context = build(base, extra);
+    const context = build.call(protocol, base, extra);
     const call = CALL_METHODS.has(base.mcpReq.method) ? take(base.mcpReq.id) : undefined;
     if (call !== undefined) bind(call, context, isSdks ? base.mcpReq : undefined);
     return context;

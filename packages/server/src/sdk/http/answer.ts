@@ -21,39 +21,51 @@ export interface Answer {
 }
 
 export class NodeAnswer implements Answer {
-  readonly #response: ServerResponse;
-  #isReplaced: (() => void) | undefined;
+  private readonly _response: ServerResponse;
+  private _isReplaced: (() => void) | undefined;
 
   constructor(response: ServerResponse) {
-    this.#response = response;
+    this._response = response;
   }
 
   setHeader(name: string, value: string): void {
-    if (!this.#response.headersSent) this.#response.setHeader(name, value);
+    if (!this._response.headersSent) this._response.setHeader(name, value);
   }
 
   replace({ status, json }: Replacement): boolean {
-    const response = this.#response;
+    const response = this._response;
     if (response.headersSent) return false;
     const body = json === undefined ? undefined : JSON.stringify(json);
     response.writeHead(status, body === undefined ? {} : { 'content-type': 'application/json' });
     response.end(body);
     const nothing = { writeHead: () => response, write: () => true, end: () => response, flushHeaders: () => {} };
     Object.assign(response, nothing);
-    this.#isReplaced?.();
+    this._isReplaced?.();
     return true;
   }
 
-  /** Resolves when the SDK has answered, or will not need to. */
-  over(handled: Promise<unknown>): Promise<unknown> {
+  /**
+   * @param then called when the SDK has answered
+   * @returns resolves when it has, or will not need to
+   */
+  over(handled: Promise<unknown>, then: () => void): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      this.#isReplaced = () => resolve(undefined);
-      handled.then(resolve, reject);
+      this._isReplaced = () => resolve(undefined);
+      handled.then(
+        (value) => {
+          then();
+          resolve(value);
+        },
+        (error: unknown) => {
+          then();
+          reject(error);
+        },
+      );
     });
   }
 
   watch(listener: (chunk: string) => void): void {
-    const response = this.#response;
+    const response = this._response;
     const write = response.write.bind(response) as (...args: unknown[]) => boolean;
     response.write = ((chunk: unknown, ...rest: unknown[]) => {
       listener(textOf(chunk));
@@ -63,46 +75,56 @@ export class NodeAnswer implements Answer {
 }
 
 export class WebAnswer implements Answer {
-  #headers: [string, string][] | undefined;
-  #hasBegun = false;
-  #listener: ((chunk: string) => void) | undefined;
-  #replacement: Response | undefined;
-  #answer: ((response: Response) => void) | undefined;
+  private _headers: [string, string][] | undefined;
+  private _hasBegun = false;
+  private _listener: ((chunk: string) => void) | undefined;
+  private _replacement: Response | undefined;
+  private _answer: ((response: Response) => void) | undefined;
 
   setHeader(name: string, value: string): void {
-    this.#headers ??= [];
-    this.#headers.push([name, value]);
+    this._headers ??= [];
+    this._headers.push([name, value]);
   }
 
   replace({ status, json }: Replacement): boolean {
-    if (this.#hasBegun) return false;
-    this.#hasBegun = true;
-    this.#replacement = json === undefined ? new Response(null, { status }) : Response.json(json, { status });
-    this.#answer?.(this.#replacement);
+    if (this._hasBegun) return false;
+    this._hasBegun = true;
+    this._replacement = json === undefined ? new Response(null, { status }) : Response.json(json, { status });
+    this._answer?.(this._replacement);
     return true;
   }
 
   watch(listener: (chunk: string) => void): void {
-    this.#listener = listener;
+    this._listener = listener;
   }
 
-  /** @returns what is answered: what the SDK says, unless that was replaced before */
-  instead(of: Promise<Response> | undefined): Promise<Response> {
+  /**
+   * @param then called when the SDK has answered
+   * @returns what is answered: what the SDK says, unless that was replaced before
+   */
+  instead(of: Promise<Response> | undefined, then?: () => void): Promise<Response> {
     return new Promise((resolve, reject) => {
-      this.#answer = resolve;
-      if (this.#replacement !== undefined) resolve(this.#replacement);
-      of?.then((response) => {
-        // Nobody will read it.
-        if (this.#replacement !== undefined) void response.body?.cancel();
-        else resolve(this.#begun(response));
-      }, reject);
+      this._answer = resolve;
+      if (this._replacement !== undefined) resolve(this._replacement);
+      of?.then(
+        (response) => {
+          then?.();
+          // Nobody will read it.
+          if (this._replacement !== undefined) void response.body?.cancel();
+          else resolve(this._begun(response));
+        },
+        (error: unknown) => {
+          then?.();
+          reject(error);
+        },
+      );
     });
   }
 
-  #begun(response: Response): Response {
-    this.#hasBegun = true;
-    for (const [name, value] of this.#headers ?? []) response.headers.set(name, value);
-    const listener = this.#listener;
+  private _begun(response: Response): Response {
+    this._hasBegun = true;
+    for (const [name, value] of this._headers ?? []) response.headers.set(name, value);
+    const listener = this._listener;
     if (listener === undefined || response.body === null) return response;
     const tap = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {

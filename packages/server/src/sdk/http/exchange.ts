@@ -5,6 +5,7 @@
  * counts. Does not know what the request carries.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Post } from './post.ts';
 
 /** What a request shows of its caller. */
 export interface HttpRequest {
@@ -21,75 +22,79 @@ export interface Exchange extends HttpRequest {
   readonly isGone: boolean;
   /** Hears, at most once, that the client is gone; soon when it is already. @returns takes the listener back */
   onGone(listener: () => void): () => void;
+  /** What is in it, when a transport has it and it is a POST. */
+  post: Post | undefined;
 }
 
 export class NodeExchange implements Exchange {
-  readonly #request: IncomingMessage;
-  readonly #response: ServerResponse;
+  post: Post | undefined = undefined;
+  private readonly _request: IncomingMessage;
+  private readonly _response: ServerResponse;
 
   constructor(request: IncomingMessage, response: ServerResponse) {
-    this.#request = request;
-    this.#response = response;
+    this._request = request;
+    this._response = response;
   }
 
   get method(): string {
-    return this.#request.method ?? 'GET';
+    return this._request.method ?? 'GET';
   }
 
   get url(): string {
-    return this.#request.url ?? '/';
+    return this._request.url ?? '/';
   }
 
   get address(): string | undefined {
-    return this.#request.socket?.remoteAddress;
+    return this._request.socket?.remoteAddress;
   }
 
   get isGone(): boolean {
-    return this.#response.destroyed && !this.#response.writableEnded;
+    return this._response.destroyed && !this._response.writableEnded;
   }
 
   header(name: string): string | undefined {
-    const value = this.#request.headers[name];
+    const value = this._request.headers[name];
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
   onGone(listener: () => void): () => void {
-    const response = this.#response;
+    const response = this._response;
     const closed = (): void => {
       if (!response.writableEnded) listener();
     };
     if (response.destroyed) closed();
-    else response.once('close', closed);
+    else response.on('close', closed);
     return () => response.off('close', closed);
   }
 }
 
 export class WebExchange implements Exchange {
-  readonly #request: Request;
+  post: Post | undefined = undefined;
+  private readonly _request: Request;
   readonly address = undefined;
 
   constructor(request: Request) {
-    this.#request = request;
+    this._request = request;
   }
 
   get method(): string {
-    return this.#request.method;
+    return this._request.method;
   }
 
   get url(): string {
-    return this.#request.url;
+    return this._request.url;
   }
 
   get isGone(): boolean {
-    return this.#request.signal.aborted;
+    return this._request.signal.aborted;
   }
 
   header(name: string): string | undefined {
-    return this.#request.headers.get(name) ?? undefined;
+    return this._request.headers.get(name) ?? undefined;
   }
 
   onGone(listener: () => void): () => void {
-    const { signal } = this.#request;
+    const { signal } = this._request;
     let isListening = false;
     // Most calls are over by then, and a listener costs more than all else here.
     const soon = setImmediate(() => {

@@ -1,9 +1,9 @@
 /**
- * Which exchange a message came in: told to the SDK's far side by a header that only this process can have written.
+ * Which exchange a request belongs to, also where it has become another object on its way to the SDK's transport.
  *
- * The SDK turns a Node request into another object on its way to a handler, and both majors hand on its headers. The
- * header is added where the exchange is opened, and taken off before a handler can see it. One from a client names
- * nothing.
+ * A door that makes another request joins it to its exchange. Where an app does that, the exchange has a name: a header
+ * that only this process can have written, since both majors of the SDK hand on the headers. It is taken off before a
+ * handler can see it. One from a client names nothing.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -25,89 +25,80 @@ export interface MessageExtra {
 export class Exchanges {
   // Nobody outside can guess it.
   readonly #secret = randomUUID();
-  #opened = 0;
-  readonly #open = new Map<string, Exchange>();
-  // By whatever object stands for the request.
+  #count = 0;
+  readonly #named = new Map<string, Exchange>();
+  // By whatever object stands for the request, where somebody else will ask for it.
   readonly #known = new WeakMap<object, Exchange>();
 
-  /** How many are named by their header. */
-  get size(): number {
-    return this.#open.size;
+  /** Whether any exchange may be asked for by a name. */
+  get hasNames(): boolean {
+    return this.#named.size > 0;
   }
 
-  /** The exchange of a Node request, opened at most once. */
+  /** From now on this request is that exchange's, too. */
+  join(request: object, exchange: Exchange): void {
+    this.#known.set(request, exchange);
+  }
+
   ofNode(request: IncomingMessage, response: ServerResponse): Exchange {
-    const known = this.#known.get(request);
-    if (known !== undefined) return known;
-    const exchange = new NodeExchange(request, response);
-    const token = this.#name(request, exchange);
-    if (EXCHANGE_HEADER in request.headers) strip(request.rawHeaders);
+    return this.#known.get(request) ?? new NodeExchange(request, response);
+  }
+
+  ofWeb(request: Request): Exchange {
+    const named = this.hasNames ? this.#named.get(request.headers.get(EXCHANGE_HEADER) ?? '') : undefined;
+    return this.#known.get(request) ?? named ?? new WebExchange(request);
+  }
+
+  /** The exchange of a message, by the request that came with it. */
+  of(extra: MessageExtra): Exchange | undefined {
+    const named = this.takeNamed(extra);
+    const { request } = extra;
+    if (named !== undefined || request === undefined) return named;
+    return this.#known.get(request) ?? new WebExchange(request);
+  }
+
+  /** The exchange that the headers beside a message name; they do not, afterwards. */
+  takeNamed({ request, requestInfo }: MessageExtra): Exchange | undefined {
+    if (!this.hasNames) return undefined;
+    const carrier = request ?? requestInfo;
+    const token = request?.headers.get(EXCHANGE_HEADER) ?? requestInfo?.headers[EXCHANGE_HEADER];
+    const named = typeof token === 'string' ? this.#named.get(token) : undefined;
+    // Another message of the same batch.
+    if (named === undefined) return carrier && this.#known.get(carrier);
+    request?.headers.delete(EXCHANGE_HEADER);
+    if (requestInfo !== undefined) delete requestInfo.headers[EXCHANGE_HEADER];
+    if (carrier !== undefined) this.#known.set(carrier, named);
+    return named;
+  }
+
+  /** Writes the exchange's name on a Node request, once, until the response is over. */
+  nameNode(request: IncomingMessage, response: ServerResponse, exchange: Exchange): void {
+    this.#known.set(request, exchange);
+    const given = request.headers[EXCHANGE_HEADER];
+    if (typeof given === 'string' && this.#named.get(given) === exchange) return;
+    if (given !== undefined) strip(request.rawHeaders);
+    const token = this.#name(exchange);
     request.headers[EXCHANGE_HEADER] = token;
     request.rawHeaders.push(EXCHANGE_HEADER, token);
-    if (response.destroyed) setImmediate(() => this.#open.delete(token));
-    else response.once('close', () => this.#open.delete(token));
-    return exchange;
+    if (response.destroyed) setImmediate(() => this.#named.delete(token));
+    else response.once('close', () => this.#named.delete(token));
   }
 
-  /**
-   * The exchange of a web request: the one in which a door of Node's received it, or its own.
-   *
-   * @returns the request to go on with, and what forgets its name: to be called when the messages in it were read
-   */
-  ofWeb(given: Request): { exchange: Exchange; request: Request; forget: () => void } {
-    const known =
-      this.#known.get(given) ?? (this.#open.size > 0 ? this.#named(given.headers.get(EXCHANGE_HEADER)) : undefined);
-    if (known !== undefined) return { exchange: known, request: given, forget: nothing };
+  /** @returns the request to go on with, and what forgets its name: to be called when the messages in it were read */
+  nameWeb(given: Request, exchange: Exchange): { request: Request; forget: () => void } {
     const request = withOwnHeaders(given);
-    const exchange = new WebExchange(request);
-    const token = this.#name(request, exchange);
+    const token = this.#name(exchange);
     request.headers.set(EXCHANGE_HEADER, token);
-    return { exchange, request, forget: () => void this.#open.delete(token) };
-  }
-
-  /** The same, where the request itself comes with its messages, so that it needs no name: in v2. */
-  ofSameWeb(request: Request): Exchange {
-    const named = this.#open.size > 0 ? this.#named(request.headers.get(EXCHANGE_HEADER)) : undefined;
-    const exchange = this.#known.get(request) ?? named ?? new WebExchange(request);
     this.#known.set(request, exchange);
-    return exchange;
+    return { request, forget: () => void this.#named.delete(token) };
   }
 
-  /** The exchange that a message came in. */
-  of(extra: MessageExtra): Exchange | undefined {
-    const { request, requestInfo } = extra;
-    const carrier = request ?? requestInfo;
-    if (carrier === undefined) return undefined;
-    const token = this.#open.size > 0 ? takeToken(extra) : undefined;
-    const known = this.#known.get(carrier);
-    if (known !== undefined) return known;
-    const exchange = this.#named(token) ?? (request === undefined ? undefined : new WebExchange(request));
-    if (exchange !== undefined) this.#known.set(carrier, exchange);
-    return exchange;
-  }
-
-  #name(carrier: object, exchange: Exchange): string {
-    this.#opened += 1;
-    const token = `${this.#secret}-${this.#opened}`;
-    this.#open.set(token, exchange);
-    this.#known.set(carrier, exchange);
+  #name(exchange: Exchange): string {
+    this.#count += 1;
+    const token = `${this.#secret}-${this.#count}`;
+    this.#named.set(token, exchange);
     return token;
   }
-
-  #named(token: unknown): Exchange | undefined {
-    return typeof token === 'string' ? this.#open.get(token) : undefined;
-  }
-}
-
-const nothing = (): void => {};
-
-/** The header's value, which is in nobody's way from then on. */
-function takeToken({ request, requestInfo }: MessageExtra): unknown {
-  const token = request?.headers.get(EXCHANGE_HEADER) ?? requestInfo?.headers[EXCHANGE_HEADER];
-  if (token === undefined) return undefined;
-  request?.headers.delete(EXCHANGE_HEADER);
-  if (requestInfo !== undefined) delete requestInfo.headers[EXCHANGE_HEADER];
-  return token;
 }
 
 function strip(rawHeaders: string[]): void {

@@ -9,6 +9,7 @@ import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 
 interface Asked {
+  readonly id: unknown;
   /** Of those that run an author's handler. */
   call?: Call;
   answer?: Frame;
@@ -20,61 +21,71 @@ export class Post implements Alarm {
   readonly answer: Answer;
   /** Whether the client can fetch the answer later: then its hang-up says nothing. */
   isResumable = false;
+  /** Nothing more comes of it. */
+  isDone = false;
   dueAt = 0;
   at = -1;
-  readonly #asked = new Map<unknown, Asked>();
+  // A list, because most often there is one.
+  private readonly _asked: Asked[] = [];
   // Invariant: how many of them are neither answered nor silent.
-  #open = 0;
-  #silent = 0;
-  #stopListening: (() => void) | undefined;
+  private _open = 0;
+  private _silent = 0;
+  private _stopListening: (() => void) | undefined;
 
   constructor(exchange: Exchange, answer: Answer) {
     this.exchange = exchange;
     this.answer = answer;
   }
 
-  get ids(): Iterable<unknown> {
-    return this.#asked.keys();
+  get ids(): unknown[] {
+    return this._asked.map(({ id }) => id);
+  }
+
+  /** There is no request in it. */
+  get isEmpty(): boolean {
+    return this._asked.length === 0;
   }
 
   /** Every request is answered, or silent. */
   get isOver(): boolean {
-    return this.#open === 0;
+    return this._open === 0;
   }
 
   get isSilent(): boolean {
-    return this.#silent > 0;
+    return this._silent > 0;
   }
 
   /** Those of which nothing is written. */
   get silent(): unknown[] {
-    return [...this.#asked].flatMap(([id, { isSilent }]) => (isSilent ? [id] : []));
+    return this._asked.flatMap(({ id, isSilent }) => (isSilent ? [id] : []));
   }
 
   /** What it would be answered with as JSON, were nothing silent in it. */
   get answers(): Frame[] {
-    return [...this.#asked.values()].flatMap(({ answer }) => answer ?? []);
+    return this._asked.flatMap(({ answer }) => answer ?? []);
   }
 
   isCall(id: unknown): boolean {
-    return this.#asked.get(id)?.call !== undefined;
+    return this._of(id)?.call !== undefined;
   }
 
   asks(id: unknown): void {
-    this.#asked.set(id, {});
-    this.#open += 1;
+    // Twice in one batch: the SDK answers it once.
+    if (this._of(id) !== undefined) return;
+    this._asked.push({ id });
+    this._open += 1;
   }
 
   /** @param graceMs for how long its calls go on when the client has hung up */
   began(call: Call, alarms: Alarms, graceMs: number): void {
-    const asked = this.#asked.get(call.id);
+    const asked = this._of(call.id);
     if (asked !== undefined) asked.call = call;
-    if (this.isResumable || this.#stopListening !== undefined || graceMs === Infinity) return;
-    this.#stopListening = () => {};
+    if (this.isResumable || this._stopListening !== undefined || graceMs === Infinity) return;
+    this._stopListening = () => {};
     const unlisten = this.exchange.onGone(() => {
       if (!this.isOver) alarms.set(this, alarms.now() + graceMs);
     });
-    this.#stopListening = () => {
+    this._stopListening = () => {
       unlisten();
       alarms.unset(this);
     };
@@ -82,26 +93,30 @@ export class Post implements Alarm {
 
   /** The grace after the client hung up is over. */
   ring(): void {
-    for (const { call } of this.#asked.values()) call?.stop(disconnected());
+    for (const { call } of this._asked) call?.stop(disconnected());
   }
 
   answered(answer: Frame): void {
-    const asked = this.#asked.get(answer.id);
+    const asked = this._of(answer.id);
     if (asked === undefined || asked.answer !== undefined || asked.isSilent) return;
     asked.answer = answer;
-    this.#open -= 1;
+    this._open -= 1;
   }
 
   hushed(id: unknown): void {
-    const asked = this.#asked.get(id);
+    const asked = this._of(id);
     if (asked === undefined || asked.answer !== undefined || asked.isSilent) return;
     asked.isSilent = true;
-    this.#open -= 1;
-    this.#silent += 1;
+    this._open -= 1;
+    this._silent += 1;
   }
 
   /** Nothing more is to be heard of the client. */
   close(): void {
-    this.#stopListening?.();
+    this._stopListening?.();
+  }
+
+  private _of(id: unknown): Asked | undefined {
+    return this._asked.find((asked) => asked.id === id);
   }
 }

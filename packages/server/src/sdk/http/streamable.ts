@@ -10,10 +10,11 @@ import type { Alarms, Call } from '../../core/index.ts';
 import type { Frame, TransportShape } from '../shapes.ts';
 import { type Answer, NodeAnswer, WebAnswer } from './answer.ts';
 import { type Callers, mintSession, SESSION_HEADER } from './callers.ts';
-import { idsIn, readAhead } from './duplicates.ts';
 import type { Exchange } from './exchange.ts';
 import type { Exchanges, MessageExtra } from './exchanges.ts';
+import { idsIn } from './ids.ts';
 import { Post } from './post.ts';
+import { readAhead } from './read-ahead.ts';
 import { Resumed } from './resumed.ts';
 
 export interface StreamableShape extends TransportShape {
@@ -22,6 +23,8 @@ export interface StreamableShape extends TransportShape {
   closeSSEStream(id: unknown): void;
   /** Only in v2. */
   setSupportedProtocolVersions?: unknown;
+  _maxRequestBodySize?: number;
+  _webStandardTransport?: { readonly _maxRequestBodySize?: number };
 }
 
 export interface HttpContext {
@@ -33,19 +36,22 @@ export interface HttpContext {
 const HUSHED_IDS = 1_000;
 
 export class Streamable {
-  readonly #transport: StreamableShape;
-  readonly #context: HttpContext;
-  readonly #send: TransportShape['send'];
-  // Invariant: the POSTs that have a request which is neither answered nor silent, or are about to be ended.
-  readonly #posts = new Map<Exchange, Post>();
-  // By id; one that is in flight is refused, so there is one POST for each.
-  readonly #byId = new Map<unknown, Post>();
+  private readonly _transport: StreamableShape;
+  private readonly _context: HttpContext;
+  private readonly _send: TransportShape['send'];
+  // How many POSTs are not done.
+  private _open = 0;
+  // Invariant: by id, the POSTs that are not done; an id that is in flight is refused, so there is one for each.
+  private readonly _byId = new Map<unknown, Post>();
+  // The one that the SDK has been given and whose messages were not read yet: theirs have no name. While there is one,
+  // the others that come are named.
+  private _unread: Post | undefined;
   // Where there is an event store.
-  #resumed: Resumed | undefined;
+  private _resumed: Resumed | undefined;
   // Ids of calls that stay silent, the last ones: what they left behind may still write.
-  #hushed: Set<unknown> | undefined;
+  private _hushed: Set<unknown> | undefined;
   // The session's scope for the caller that opened it, and for nobody else.
-  #openedBy: string | undefined;
+  private _openedBy: string | undefined;
 
   static over(transport: TransportShape, context: HttpContext): Streamable | undefined {
     const { handleRequest, closeSSEStream } = transport as Partial<StreamableShape>;
@@ -54,135 +60,164 @@ export class Streamable {
   }
 
   private constructor(transport: StreamableShape, context: HttpContext) {
-    this.#transport = transport;
-    this.#context = context;
-    this.#send = transport.send.bind(transport);
+    this._transport = transport;
+    this._context = context;
+    this._send = transport.send.bind(transport);
     const handle = transport.handleRequest.bind(transport);
     transport.handleRequest = (...args) =>
-      isWeb(args[0]) ? this.#web(handle, args[0], args[1]) : this.#node(handle, args);
+      isWeb(args[0]) ? this._web(handle, args[0], args[1]) : this._node(handle, args);
   }
 
   get sessionId(): string | undefined {
-    return this.#transport.sessionId;
+    return this._transport.sessionId;
+  }
+
+  /** The exchange that a message came in. */
+  exchangeOf(extra: MessageExtra): Exchange | undefined {
+    const named = this._context.exchanges.takeNamed(extra);
+    return named ?? this._unread?.exchange;
   }
 
   /** A message that came in an exchange, before the SDK has it. */
   read(message: Frame, exchange: Exchange, extra: MessageExtra): void {
     if (message.id === undefined || message.method === undefined) return;
-    const post = this.#posts.get(exchange);
+    const { post } = exchange;
     if (post === undefined) return;
     if (extra.closeSSEStream !== undefined && !post.isResumable) {
       post.isResumable = true;
-      this.#resumed ??= new Resumed();
-      this.#resumed.watch(post);
+      this._resumed ??= new Resumed();
+      this._resumed.watch(post);
     }
     post.asks(message.id);
-    this.#byId.set(message.id, post);
-    this.#hushed?.delete(message.id);
-    if (message.method === 'initialize') this.#initialize(post, extra);
+    this._byId.set(message.id, post);
+    this._hushed?.delete(message.id);
+    if (message.method === 'initialize') this._initialize(post, extra);
   }
 
   began(call: Call, exchange: Exchange): void {
-    const { alarms, callers } = this.#context;
-    this.#posts.get(exchange)?.began(call, alarms, callers.disconnectGraceMs);
+    const { alarms, callers } = this._context;
+    exchange.post?.began(call, alarms, callers.disconnectGraceMs);
   }
 
   /** Whether a call with this id is neither answered nor silent. */
   isCall(id: unknown): boolean {
-    return this.#byId.get(id)?.isCall(id) === true;
+    return this._byId.get(id)?.isCall(id) === true;
   }
 
   /** The SDK writes this answer, or its wire refuses it. */
   answered(answer: Frame): void {
-    const post = this.#byId.get(answer.id);
+    const post = this._byId.get(answer.id);
     if (post === undefined) return;
     post.answered(answer);
-    this.#settle(post);
+    this._settle(post);
   }
 
   /** Nothing will be written for this id: its exchange ends when all else in it was answered. */
   hush(id: unknown): void {
-    const post = this.#byId.get(id);
+    const post = this._byId.get(id);
     if (post === undefined) return;
     post.hushed(id);
-    this.#hushed ??= new Set();
-    this.#hushed.add(id);
-    if (this.#hushed.size > HUSHED_IDS) this.#hushed.delete(this.#hushed.values().next().value);
-    this.#settle(post);
+    this._hushed ??= new Set();
+    this._hushed.add(id);
+    if (this._hushed.size > HUSHED_IDS) this._hushed.delete(this._hushed.values().next().value);
+    this._settle(post);
   }
 
   isHushed(id: unknown): boolean {
-    return this.#hushed?.has(id) === true;
+    return this._hushed?.has(id) === true;
   }
 
   /** The transport is closed. In JSON mode the SDK leaves the clients waiting; then they are told. */
   closed(): void {
-    for (const post of this.#posts.values()) {
-      post.close();
+    for (const post of this._byId.values()) {
+      this._done(post);
       post.answer.replace({ status: 404, json: NO_SESSION });
     }
-    this.#posts.clear();
-    this.#byId.clear();
   }
 
-  async #node(handle: StreamableShape['handleRequest'], args: unknown[]): Promise<unknown> {
+  private async _node(handle: StreamableShape['handleRequest'], args: unknown[]): Promise<unknown> {
     const [request, response, given] = args as [IncomingMessage, ServerResponse, unknown];
-    const exchange = this.#context.exchanges.ofNode(request, response);
+    const { exchanges } = this._context;
+    const exchange = exchanges.ofNode(request, response);
     const answer = new NodeAnswer(response);
     const isParsed = given !== undefined && typeof given !== 'function';
-    const body = isParsed ? given : this.#mayCollide(exchange) ? await readAhead(request) : undefined;
-    if (this.#isRefused(exchange, answer, body, (request as { auth?: unknown }).auth)) return undefined;
-    return answer.over(handle(request, response, body === undefined ? given : body));
+    const isUnread = !isParsed && exchange.method === 'POST';
+    const body = isUnread ? await readAhead(request, this._bodyBound) : isParsed ? given : undefined;
+    if (this._isRefused(exchange, answer, body, (request as { auth?: unknown }).auth)) return undefined;
+    if (!this._isNext(exchange)) exchanges.nameNode(request, response, exchange);
+    const handled = handle(request, response, body ?? given);
+    return answer.over(handled, () => this._isHandled(exchange));
   }
 
-  #web(handle: StreamableShape['handleRequest'], given: Request, options: unknown): Promise<Response> {
-    const { exchanges } = this.#context;
-    // v2 hands on the request itself.
-    if (this.#isV2) return this.#webOf(handle, exchanges.ofSameWeb(given), given, options);
-    const { exchange, request, forget } = exchanges.ofWeb(given);
-    return this.#webOf(handle, exchange, request, options).finally(forget);
-  }
-
-  async #webOf(
-    handle: StreamableShape['handleRequest'],
-    exchange: Exchange,
-    request: Request,
-    options: unknown,
-  ): Promise<Response> {
+  private async _web(handle: StreamableShape['handleRequest'], given: Request, options: unknown): Promise<Response> {
     const { parsedBody, authInfo } = (options ?? {}) as { parsedBody?: unknown; authInfo?: unknown };
+    const { exchanges } = this._context;
+    const exchange = exchanges.ofWeb(given);
     const answer = new WebAnswer();
-    const body = parsedBody ?? (this.#mayCollide(exchange) ? await readAhead(request.clone()) : undefined);
-    const isRefused = this.#isRefused(exchange, answer, body, authInfo);
-    return answer.instead(isRefused ? undefined : (handle(request, options) as Promise<Response>));
+    const body = parsedBody ?? (this._mayCollide(exchange) ? await readAhead(given.clone(), Infinity) : undefined);
+    if (this._isRefused(exchange, answer, body, authInfo)) return answer.instead(undefined);
+    const { request, forget } = this._isNext(exchange)
+      ? { request: given, forget: () => {} }
+      : exchanges.nameWeb(given, exchange);
+    return answer.instead(handle(request, options) as Promise<Response>, () => {
+      forget();
+      this._isHandled(exchange);
+    });
   }
 
-  get #isV2(): boolean {
-    return this.#transport.setSupportedProtocolVersions !== undefined;
+  /** Whether the messages that come next without a name are this exchange's. Only a POST has any. */
+  private _isNext(exchange: Exchange): boolean {
+    const { post } = exchange;
+    if (post === undefined) return true;
+    // One that has a request was read: its messages come one after the other, with nothing in between.
+    if (this._unread?.isEmpty) return false;
+    this._unread = post;
+    return true;
   }
 
-  /** Whether another POST is open in this session: only then the body has to be read ahead. */
-  #mayCollide(exchange: Exchange): boolean {
-    return exchange.method === 'POST' && this.sessionId !== undefined && this.#posts.size > 0;
+  /** The SDK has answered, or has begun to: no message will come any more. */
+  private _isHandled(exchange: Exchange): void {
+    if (this._unread?.exchange === exchange) this._unread = undefined;
+    if (exchange.post?.isEmpty) this._done(exchange.post);
   }
 
-  #isRefused(exchange: Exchange, answer: Answer, body: unknown, authInfo: unknown): boolean {
+  /**
+   * Bytes. A private matter of the SDK's, and only a matter of speed here: where it is not known, the body goes on as it
+   * came.
+   */
+  private get _bodyBound(): number {
+    const { _webStandardTransport: inner, _maxRequestBodySize: bound } = this._transport;
+    return inner?._maxRequestBodySize ?? bound ?? 0;
+  }
+
+  private get _isV2(): boolean {
+    return this._transport.setSupportedProtocolVersions !== undefined;
+  }
+
+  /** Whether another POST is open in this session: a web request is copied to be read, so it is only done then. */
+  private _mayCollide(exchange: Exchange): boolean {
+    return exchange.method === 'POST' && this.sessionId !== undefined && this._open > 0;
+  }
+
+  private _isRefused(exchange: Exchange, answer: Answer, body: unknown, authInfo: unknown): boolean {
     const { method } = exchange;
     if (method === 'POST') {
       if (this.sessionId !== undefined && body !== undefined) {
-        const id = this.#collides(body);
+        const id = this._collides(body);
         if (id !== undefined) return answer.replace({ status: 400, json: inFlight(id.id) });
       }
-      this.#posts.set(exchange, new Post(exchange, answer));
+      exchange.post = new Post(exchange, answer);
+      this._open += 1;
     } else if (method === 'GET') {
       const after = exchange.header('last-event-id');
       if (after === undefined) return false;
       // 204: there is nothing, and there will be nothing, so that the client asks no more.
-      if (this.#resumed?.isOver(after)) return answer.replace({ status: 204 });
-      this.#resumed?.goesOn(after, answer);
+      if (this._resumed?.isOver(after)) return answer.replace({ status: 204 });
+      this._resumed?.goesOn(after, answer);
     } else if (
       method === 'DELETE' &&
-      this.#openedBy !== undefined &&
-      this.#scopeOf(exchange, authInfo) !== this.#openedBy
+      this._openedBy !== undefined &&
+      this._scopeOf(exchange, authInfo) !== this._openedBy
     ) {
       // As if there were no such session: for this caller there is none.
       return answer.replace({ status: 404, json: NO_SESSION });
@@ -190,32 +225,38 @@ export class Streamable {
     return false;
   }
 
-  #collides(body: unknown): { id: unknown } | undefined {
+  private _collides(body: unknown): { id: unknown } | undefined {
     const ids = idsIn(body);
-    const at = ids.findIndex((id, n) => this.#byId.has(id) || ids.indexOf(id) !== n);
+    const at = ids.findIndex((id, n) => this._byId.has(id) || ids.indexOf(id) !== n);
     return at < 0 ? undefined : { id: ids[at] };
   }
 
-  #initialize(post: Post, { authInfo }: MessageExtra): void {
-    if (this.sessionId !== undefined) this.#openedBy = this.#scopeOf(post.exchange, authInfo);
-    else if (this.#context.callers.mintsSessions) post.answer.setHeader(SESSION_HEADER, mintSession());
+  private _initialize(post: Post, { authInfo }: MessageExtra): void {
+    if (this.sessionId !== undefined) this._openedBy = this._scopeOf(post.exchange, authInfo);
+    else if (this._context.callers.mintsSessions) post.answer.setHeader(SESSION_HEADER, mintSession());
   }
 
-  #scopeOf(exchange: Exchange, authInfo: unknown): string | undefined {
-    return this.#context.callers.scopeOf(exchange, this.sessionId, authInfo, this.#transport.onerror);
+  private _scopeOf(exchange: Exchange, authInfo: unknown): string | undefined {
+    return this._context.callers.scopeOf(exchange, this.sessionId, authInfo, this._transport.onerror);
   }
 
   /** Its messages are read one after the other; whether it is over is known after the last of them. */
-  #settle(post: Post): void {
+  private _settle(post: Post): void {
     if (!post.isOver) return;
     queueMicrotask(() => {
-      if (!post.isOver || this.#posts.get(post.exchange) !== post) return;
-      if (post.isResumable) this.#resumed?.over(post);
-      if (post.isSilent) void this.#end(post);
-      this.#posts.delete(post.exchange);
-      for (const id of post.ids) if (this.#byId.get(id) === post) this.#byId.delete(id);
-      post.close();
+      if (!post.isOver || post.isDone) return;
+      if (post.isResumable) this._resumed?.over(post);
+      if (post.isSilent) void this._end(post);
+      this._done(post);
     });
+  }
+
+  private _done(post: Post): void {
+    if (post.isDone) return;
+    post.isDone = true;
+    this._open -= 1;
+    for (const id of post.ids) if (this._byId.get(id) === post) this._byId.delete(id);
+    post.close();
   }
 
   /**
@@ -223,21 +264,21 @@ export class Streamable {
    *
    * v2 in JSON mode frees its maps only when it answers, so it answers into the replaced response.
    */
-  async #end(post: Post): Promise<void> {
+  private async _end(post: Post): Promise<void> {
     const { answers, silent } = post;
     const json = answers.length > 1 ? answers : answers[0];
     const isReplaced = post.answer.replace(answers.length > 0 ? { status: 200, json } : { status: 202 });
     const [first] = silent;
-    if (!isReplaced || !this.#isV2) this.#transport.closeSSEStream(first);
-    for (const id of silent) await this.#swallow(id);
+    if (!isReplaced || !this._isV2) this._transport.closeSSEStream(first);
+    for (const id of silent) await this._swallow(id);
   }
 
   /** The answer that frees the SDK's maps; it reaches nobody, which is what the SDK would complain of. */
-  #swallow(id: unknown): Promise<void> {
-    const { onerror } = this.#transport;
-    this.#transport.onerror = undefined;
-    const sent = this.#send(swallowed(id)).catch(() => {});
-    this.#transport.onerror = onerror;
+  private _swallow(id: unknown): Promise<void> {
+    const { onerror } = this._transport;
+    this._transport.onerror = undefined;
+    const sent = this._send(swallowed(id)).catch(() => {});
+    this._transport.onerror = onerror;
     return sent;
   }
 }

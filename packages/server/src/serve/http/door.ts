@@ -61,9 +61,11 @@ export class Door implements FetchHandler {
     this.#given = given;
   }
 
-  fetch = async (given: Request, options: FetchOptions = {}): Promise<Response> => {
+  fetch = async (request: Request, options: FetchOptions = {}): Promise<Response> => {
     if (this.#isShut) return isShut();
-    const { exchange, request, forget } = this.#context.http.exchanges.ofWeb(given);
+    const { exchanges } = this.#context.http;
+    const exchange = exchanges.ofWeb(request);
+    exchanges.join(request, exchange);
     // A subscription has no answer; it ends when it is closed.
     const isAwaited = request.method === 'POST' && request.headers.get('mcp-method') !== 'subscriptions/listen';
     const over = isAwaited ? this.#answers.begin() : () => {};
@@ -76,8 +78,6 @@ export class Door implements FetchHandler {
       if (this.#isShut) return isShut();
       this.#options.onerror?.(error instanceof Error ? error : new Error(String(error)));
       return internalError();
-    } finally {
-      forget();
     }
   };
 

@@ -52,13 +52,12 @@ export function hono<C extends HonoContext>(
   return async (honoContext, next) => {
     const { req, env } = honoContext;
     const { incoming, outgoing } = (env ?? {}) as { incoming?: IncomingMessage; outgoing?: ServerResponse };
-    if (incoming !== undefined && outgoing !== undefined) {
-      context.http.exchanges.ofNode(incoming, outgoing);
-      nameAsWell(req.raw, incoming);
-    }
-    const { exchange, request, forget } = context.http.exchanges.ofWeb(req.raw);
+    const { exchanges } = context.http;
+    const isOnNode = incoming !== undefined && outgoing !== undefined;
+    const exchange = isOnNode ? exchanges.ofNode(incoming, outgoing) : exchanges.ofWeb(req.raw);
+    if (endsMinted(exchange, authInfo?.(honoContext), context)) return new Response();
+    const { request, forget } = exchanges.nameWeb(req.raw, exchange);
     try {
-      if (endsMinted(exchange, authInfo?.(honoContext), context)) return new Response();
       req.raw = request;
       await next();
       return undefined;
@@ -68,16 +67,13 @@ export function hono<C extends HonoContext>(
   };
 }
 
-/** Its headers may have been copied from Node's before the exchange was named there. */
-function nameAsWell({ headers }: Request, incoming: IncomingMessage): void {
-  for (const [name, value] of Object.entries(incoming.headers)) {
-    if (!headers.has(name)) headers.set(name, String(value));
-  }
-}
-
 function isDone(request: IncomingMessage, response: ServerResponse, context: ProtectContext): boolean {
-  const exchange = context.http.exchanges.ofNode(request, response);
-  if (!endsMinted(exchange, (request as { auth?: unknown }).auth, context)) return false;
-  response.writeHead(200).end();
-  return true;
+  const { exchanges } = context.http;
+  const exchange = exchanges.ofNode(request, response);
+  if (endsMinted(exchange, (request as { auth?: unknown }).auth, context)) {
+    response.writeHead(200).end();
+    return true;
+  }
+  exchanges.nameNode(request, response, exchange);
+  return false;
 }

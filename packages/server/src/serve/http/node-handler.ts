@@ -30,8 +30,13 @@ export function nodeHandler(
 export function overNode({ fetch, close, destroy }: Door, context: ProtectContext): NodeHandler {
   const handle = (request: IncomingMessage, response: ServerResponse, parsedBody?: unknown): Promise<void> => {
     // At the earliest moment: a client may be gone before its body is read.
-    context.http.exchanges.ofNode(request, response);
-    return serveNode(fetch, request, response, typeof parsedBody === 'function' ? undefined : parsedBody);
+    const { exchanges } = context.http;
+    const exchange = exchanges.ofNode(request, response);
+    const fetchIn: typeof fetch = (webRequest, options) => {
+      exchanges.join(webRequest, exchange);
+      return fetch(webRequest, options);
+    };
+    return serveNode(fetchIn, request, response, typeof parsedBody === 'function' ? undefined : parsedBody);
   };
   return Object.assign(handle, { close, destroy });
 }

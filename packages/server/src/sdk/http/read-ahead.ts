@@ -1,7 +1,9 @@
 /**
- * The ids of the requests in a body, read before the transport has it.
+ * The body of a request, read before the transport has it: to see the ids in it, and because the SDK reads a Node request
+ * through a stream of the web's, which takes longer than all else that estop does.
  *
- * Reads as much as the SDK takes by default; what is longer, or no JSON, is left to the SDK to judge.
+ * Reads as much as the SDK takes by default. What is longer, or longer than the author's own bound, or no JSON, is left
+ * to the SDK to judge.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
@@ -10,21 +12,13 @@ import type { Readable } from 'node:stream';
 const LONGEST_BODY = 4 * 1024 * 1024;
 
 /** @returns the body, parsed; `undefined` when it is not to be had, and then whoever comes next can still read it */
-export async function readAhead(request: IncomingMessage | Request): Promise<unknown> {
+export async function readAhead(request: IncomingMessage | Request, bound: number): Promise<unknown> {
   if (!('rawHeaders' in request)) return parsed(await request.text().catch(() => ''));
   const body = await readNode(request);
-  const value = body === undefined ? undefined : parsed(body.toString('utf8'));
-  // Whoever turns this into a web request looks for it here when the stream has been read.
+  const value = body === undefined || body.length > bound ? undefined : parsed(body.toString('utf8'));
+  // Where what makes a web request of this one looks first.
   if (body !== undefined && value === undefined) Object.assign(request, { rawBody: body });
   return value;
-}
-
-export function idsIn(body: unknown): unknown[] {
-  const messages: unknown[] = Array.isArray(body) ? body : [body];
-  return messages.flatMap((message) => {
-    const { id, method } = (message ?? {}) as { id?: unknown; method?: unknown };
-    return typeof method === 'string' && id !== undefined ? [id] : [];
-  });
 }
 
 /** @returns `undefined` when it cannot be had: what is too long stands in the stream again */
@@ -51,9 +45,10 @@ function readNode(stream: Readable): Promise<Buffer | undefined> {
   });
 }
 
+/** @returns `undefined` for what is no message in any case, also for a `null` */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text) ?? undefined;
   } catch {
     return undefined;
   }
