@@ -10,6 +10,7 @@ import type { Alarms, Call } from '../../core/index.ts';
 import type { Frame, TransportShape } from '../shapes.ts';
 import { type Answer, NodeAnswer, WebAnswer } from './answer.ts';
 import { type Callers, mintSession, SESSION_HEADER } from './callers.ts';
+import { endSilently } from './ending.ts';
 import type { Exchange } from './exchange.ts';
 import type { Exchanges, MessageExtra } from './exchanges.ts';
 import { idsIn } from './ids.ts';
@@ -190,10 +191,6 @@ export class Streamable {
     return inner?._maxRequestBodySize ?? bound ?? 0;
   }
 
-  private get _isV2(): boolean {
-    return this._transport.setSupportedProtocolVersions !== undefined;
-  }
-
   /** Whether another POST is open in this session: a web request is copied to be read, so it is only done then. */
   private _mayCollide(exchange: Exchange): boolean {
     return exchange.method === 'POST' && this.sessionId !== undefined && this._open > 0;
@@ -246,7 +243,7 @@ export class Streamable {
     queueMicrotask(() => {
       if (!post.isOver || post.isDone) return;
       if (post.isResumable) this._resumed?.over(post);
-      if (post.isSilent) void this._end(post);
+      if (post.isSilent) void endSilently(post, this._transport, this._send);
       this._done(post);
     });
   }
@@ -258,29 +255,6 @@ export class Streamable {
     for (const id of post.ids) if (this._byId.get(id) === post) this._byId.delete(id);
     post.close();
   }
-
-  /**
-   * Ends an exchange in which something stays silent: the socket is free, and the SDK's maps have no entry of it.
-   *
-   * v2 in JSON mode frees its maps only when it answers, so it answers into the replaced response.
-   */
-  private async _end(post: Post): Promise<void> {
-    const { answers, silent } = post;
-    const json = answers.length > 1 ? answers : answers[0];
-    const isReplaced = post.answer.replace(answers.length > 0 ? { status: 200, json } : { status: 202 });
-    const [first] = silent;
-    if (!isReplaced || !this._isV2) this._transport.closeSSEStream(first);
-    for (const id of silent) await this._swallow(id);
-  }
-
-  /** The answer that frees the SDK's maps; it reaches nobody, which is what the SDK would complain of. */
-  private _swallow(id: unknown): Promise<void> {
-    const { onerror } = this._transport;
-    this._transport.onerror = undefined;
-    const sent = this._send(swallowed(id)).catch(() => {});
-    this._transport.onerror = onerror;
-    return sent;
-  }
 }
 
 const NO_SESSION = { jsonrpc: '2.0', error: { code: -32_001, message: 'Session not found' }, id: null };
@@ -288,10 +262,6 @@ const NO_SESSION = { jsonrpc: '2.0', error: { code: -32_001, message: 'Session n
 function inFlight(id: unknown): object {
   const message = `Invalid Request: a request with the id ${JSON.stringify(id)?.slice(0, 50)} is in flight in this session`;
   return { jsonrpc: '2.0', error: { code: -32_600, message }, id };
-}
-
-function swallowed(id: unknown): Frame {
-  return { jsonrpc: '2.0', id, error: { code: -32_800, message: 'Request cancelled' } } as Frame;
 }
 
 function isWeb(request: unknown): request is Request {
