@@ -252,6 +252,7 @@ export class Streamable {
     if (post.isDone) return;
     post.isDone = true;
     this._open -= 1;
+    if (this._unread === post) this._unread = undefined;
     for (const id of post.ids) if (this._byId.get(id) === post) this._byId.delete(id);
     post.close();
   }
