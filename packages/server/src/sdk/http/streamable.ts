@@ -40,8 +40,6 @@ export class Streamable {
   private readonly _transport: StreamableShape;
   private readonly _context: HttpContext;
   private readonly _send: TransportShape['send'];
-  // How many POSTs are not done.
-  private _open = 0;
   // Invariant: by id, the POSTs that are not done; an id that is in flight is refused, so there is one for each.
   private readonly _byId = new Map<unknown, Post>();
   // The one that the SDK has been given and whose messages were not read yet: theirs have no name. While there is one,
@@ -179,7 +177,6 @@ export class Streamable {
   /** The SDK has answered, or has begun to: no message will come any more. */
   private _isHandled(exchange: Exchange): void {
     if (this._unread?.exchange === exchange) this._unread = undefined;
-    if (exchange.post?.isEmpty) this._done(exchange.post);
   }
 
   /**
@@ -193,7 +190,9 @@ export class Streamable {
 
   /** Whether another POST is open in this session: a web request is copied to be read, so it is only done then. */
   private _mayCollide(exchange: Exchange): boolean {
-    return exchange.method === 'POST' && this.sessionId !== undefined && this._open > 0;
+    return (
+      exchange.method === 'POST' && this.sessionId !== undefined && (this._byId.size > 0 || this._unread !== undefined)
+    );
   }
 
   private _isRefused(exchange: Exchange, answer: Answer, body: unknown, authInfo: unknown): boolean {
@@ -204,7 +203,6 @@ export class Streamable {
         if (id !== undefined) return answer.replace({ status: 400, json: inFlight(id.id) });
       }
       exchange.post = new Post(exchange, answer);
-      this._open += 1;
     } else if (method === 'GET') {
       const after = exchange.header('last-event-id');
       if (after === undefined) return false;
@@ -251,7 +249,6 @@ export class Streamable {
   private _done(post: Post): void {
     if (post.isDone) return;
     post.isDone = true;
-    this._open -= 1;
     if (this._unread === post) this._unread = undefined;
     for (const id of post.ids) if (this._byId.get(id) === post) this._byId.delete(id);
     post.close();
