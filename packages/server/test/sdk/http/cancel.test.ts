@@ -117,10 +117,10 @@ describe.each(MODERN)('$name', (setup) => {
   });
 
   test('it has no session, whatever its headers say', async () => {
-    const { estop, holding, connect } = await make(setup);
+    const { estop, holding, connect } = await make(setup, { http: { principal: () => 'ada' } });
     const exchange = (await connect({ 'mcp-session-id': 'mine' })).call(1, 'hold');
     const held = await holding.started(1);
-    expect(estop.calls()[0]?.scope).toMatch(/^connection:/);
+    expect(estop.calls()[0]?.scope).toBe('principal:ada');
     held.returns();
     await exchange.answer(1);
   });

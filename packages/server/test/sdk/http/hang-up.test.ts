@@ -75,6 +75,26 @@ describe.each(STATEFUL)('$name', (setup) => {
   });
 });
 
+describe.each(STATEFUL.filter(({ json }) => !json))('$name', (setup) => {
+  test('a stream that the server closes is no hang-up: its call goes on', async () => {
+    const { estop, holding, clock, transports, connect } = await make(setup);
+    const client = await connect();
+    const exchange = client.call(1, 'hold');
+    const held = await holding.started(1);
+    await exchange.began;
+    const [transport] = [...transports.values()] as { closeSSEStream(id: number): void }[];
+    transport?.closeSSEStream(1);
+    expect(await exchange.over).toBe('ended');
+    // When this one is answered, the end of the other has been seen.
+    await client.call(2, 'quick').answer(2);
+    clock.advance(10 * GRACE_MS);
+    expect(held.signal.aborted).toBe(false);
+    held.returns();
+    await turns();
+    expect(estop.stats().inFlight).toBe(0);
+  });
+});
+
 describe.each(STATELESS)('$name', (setup) => {
   test('a hang-up stops the call at once, for its server is closed', async () => {
     const { estop, holding, connect } = await make(setup);
