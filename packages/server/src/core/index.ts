@@ -24,6 +24,7 @@ export type { AskOptions, CallContext, Elicited, IsolatedContext, LogLevel, Prog
 export { CEILING_FACTOR, checkTimeout, firstGiven, TIMEOUT_VARIABLE, timeoutFromEnvironment } from './deadline.ts';
 export { Engine, type EngineOptions, type Stats } from './engine.ts';
 export { heard } from './heard.ts';
+export { within } from './ladder/rung.ts';
 export type { CallState, HandlerFact, Outcome, RungName, WorkFact } from './outcome.ts';
 export {
   type CancelledBy,

@@ -12,7 +12,7 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 type EndSignal = (typeof SIGNALS)[number];
 
 /** ms that a client may take to read the answers; it may have stopped to read. */
-const READ_MS = 1_000;
+export const READ_MS = 1_000;
 /** ms after which a process that its own signal has not ended leaves by itself: the first one of a container. */
 const STILL_HERE_MS = 500;
 

@@ -21,7 +21,7 @@ export async function entryFor(factory: ServerFactory, { legacy }: ServeStdioOpt
     throw new Error(`estop: serveStdio() needs an SDK of MCP: npm i ${V2} (2.x), or npm i ${V1} (1.x)`);
   }
   if (legacy === 'reject') {
-    if (!hasV2) throw nobodyLeft();
+    if (!hasV2) throw legacyAlone('serveStdio(): ');
     return { entry: await entryV2(), make: modern(factory) };
   }
   if (!hasV1) return { entry: await entryV2(), make: factory };
@@ -65,13 +65,12 @@ function beginningWith(first: Promise<ProtectableServer>, factory: ServerFactory
 function modern(factory: ServerFactory): ServerFactory {
   return async (serving) => {
     const server = await factory(serving);
-    if (isV1(protocolOf(server))) throw nobodyLeft();
+    if (isV1(protocolOf(server))) throw legacyAlone('serveStdio(): ');
     return server;
   };
 }
 
-function nobodyLeft(): TypeError {
-  return new TypeError(
-    `estop: serveStdio(): a server of ${V1} 1.x speaks the legacy era alone: leave legacy: "reject" out`,
-  );
+/** @param where names the place for the error: `serveStdio(): ` */
+export function legacyAlone(where: string): TypeError {
+  return new TypeError(`estop: ${where}a server of ${V1} 1.x speaks the legacy era alone: leave legacy: "reject" out`);
 }

@@ -6,7 +6,7 @@ import { Holding, RESULT } from '../support/http-setups.ts';
 import type { Era } from '../support/peer.ts';
 import { RawClient } from '../support/raw-http.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { latch, soon, turns } from '../support/waiting.ts';
+import { latch, soon, turns, until } from '../support/waiting.ts';
 import { made, serverOf, WAYS, type Way } from './doors.ts';
 
 type Sdk = Way['sdk'];
@@ -194,10 +194,7 @@ test('a door that is shut waits for an answer that is still being stored', async
 });
 
 async function primed(exchange: { readonly eventIds: string[] }): Promise<string> {
-  const wait = async (): Promise<void> => {
-    while (exchange.eventIds.length === 0) await new Promise(setImmediate);
-  };
-  await soon(wait(), 'the stream has an event');
+  await until(() => exchange.eventIds.length > 0, 'the stream has an event');
   return exchange.eventIds[0] as string;
 }
 

@@ -13,7 +13,7 @@ import { Holding, listen, RESULT } from '../support/http-setups.ts';
 import { noSockets, RawClient } from '../support/raw-http.ts';
 import { SDK_CLIENTS } from '../support/sdk-clients.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { soon, turns } from '../support/waiting.ts';
+import { soon, turns, until } from '../support/waiting.ts';
 import { serverOf } from './doors.ts';
 
 interface App {
@@ -93,7 +93,7 @@ describe.each(Object.entries(FRAMEWORKS))('%s', (_framework, mount) => {
       const stop = new AbortController();
       const called = client.callTool({ name: 'hold' }, { signal: stop.signal });
       called.catch(() => {});
-      await started(holding);
+      await until(() => holding.starts.length > 0, 'a handler starts');
       const held = await holding.started(holding.starts[0] as number);
       stop.abort();
       await expect(called).rejects.toThrow();
@@ -114,7 +114,7 @@ describe.each(Object.entries(FRAMEWORKS))('%s', (_framework, mount) => {
     for (const exchange of exchanges) exchange.hangUp();
     expect(await one.stopped).toMatchObject({ kind: 'disconnected' });
     expect(two.signal.aborted).toBe(false);
-    await pending(clock);
+    await until(() => clock.pending > 0, 'the hang-up is seen');
     clock.advance(5_000);
     expect(await two.stopped).toMatchObject({ kind: 'disconnected' });
     for (const held of [one, two]) held.returns();
@@ -209,7 +209,7 @@ describe.each(Object.entries(OWN_ROUTES))('the own routes of %s', (_framework, s
     const exchange = client.call(1, 'hold');
     const held = await holding.started(1);
     exchange.hangUp();
-    await pending(clock);
+    await until(() => clock.pending > 0, 'the hang-up is seen');
     clock.advance(5_000);
     expect(await held.stopped).toMatchObject({ kind: 'disconnected' });
   });
@@ -241,18 +241,3 @@ test("the SDK's own entry, given a request that has lost its signal: a modern cl
   await turns();
   expect(estop.stats().inFlight).toBe(0);
 });
-
-async function started(holding: Holding): Promise<void> {
-  const wait = async (): Promise<void> => {
-    while (holding.starts.length === 0) await new Promise(setImmediate);
-  };
-  await soon(wait(), 'a handler starts');
-}
-
-/** Waits until the grace after a hang-up runs. */
-async function pending(clock: VirtualClock): Promise<void> {
-  const wait = async (): Promise<void> => {
-    while (clock.pending === 0) await new Promise(setImmediate);
-  };
-  await soon(wait(), 'the hang-up is seen');
-}

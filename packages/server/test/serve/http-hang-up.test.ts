@@ -1,7 +1,7 @@
 /** A client that goes away from a door: in the legacy era its calls have a grace, wherever it has gone. */
 import { describe, expect, test } from 'vitest';
 import { RESULT } from '../support/http-setups.ts';
-import { latch, soon, turns } from '../support/waiting.ts';
+import { latch, soon, turns, until } from '../support/waiting.ts';
 import { type Made, made, WAYS } from './doors.ts';
 
 const DISCONNECT_GRACE_MS = 5_000;
@@ -80,10 +80,7 @@ async function hangUp(exchange: { hangUp(): void; over: Promise<unknown> }, { cl
   exchange.hangUp();
   await exchange.over;
   // Both set a timer: the exchange for its call, and the door for its server.
-  for (let n = 0; clock.pending === 0; n += 1) {
-    if (n > 1e6) throw new Error('the hang-up was not seen');
-    await new Promise(setImmediate);
-  }
+  await until(() => clock.pending > 0, 'the hang-up is seen');
 }
 
 /** Resolves when the server has fewer connections than now. */

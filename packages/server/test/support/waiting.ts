@@ -32,6 +32,15 @@ export async function soon<T>(promise: Promise<T>, what: string): Promise<T> {
   }
 }
 
+/** Looks after each turn of the event loop, for what nothing tells of. */
+export async function until(holds: () => boolean, what: string): Promise<void> {
+  const end = performance.now() + BOUND_MS;
+  while (!holds()) {
+    if (performance.now() > end) throw new Error(`did not happen within ${BOUND_MS} ms: ${what}`);
+    await turn();
+  }
+}
+
 /** Lets every promise settle that hangs on nothing but promises. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

@@ -51,16 +51,8 @@ export class NodeAnswer implements Answer {
   over(handled: Promise<unknown>, then: () => void): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this._isReplaced = () => resolve(undefined);
-      handled.then(
-        (value) => {
-          then();
-          resolve(value);
-        },
-        (error: unknown) => {
-          then();
-          reject(error);
-        },
-      );
+      handled.then(then, then);
+      handled.then(resolve, reject);
     });
   }
 
@@ -102,22 +94,16 @@ export class WebAnswer implements Answer {
    * @param then called when the SDK has answered
    * @returns what is answered: what the SDK says, unless that was replaced before
    */
-  instead(of: Promise<Response> | undefined, then?: () => void): Promise<Response> {
+  instead(of: Promise<Response> | undefined, then = (): void => {}): Promise<Response> {
     return new Promise((resolve, reject) => {
       this._answer = resolve;
       if (this._replacement !== undefined) resolve(this._replacement);
-      of?.then(
-        (response) => {
-          then?.();
-          // Nobody will read it.
-          if (this._replacement !== undefined) void response.body?.cancel();
-          else resolve(this._begun(response));
-        },
-        (error: unknown) => {
-          then?.();
-          reject(error);
-        },
-      );
+      of?.then(then, then);
+      of?.then((response) => {
+        // Nobody will read it.
+        if (this._replacement !== undefined) void response.body?.cancel();
+        else resolve(this._begun(response));
+      }, reject);
     });
   }
 

@@ -19,7 +19,6 @@ export interface HttpRequest {
 export interface Exchange extends HttpRequest {
   /** The other end of the socket, where that can be known. */
   readonly address: string | undefined;
-  readonly isGone: boolean;
   /** Hears, at most once, that the client is gone; soon when it is already. @returns takes the listener back */
   onGone(listener: () => void): () => void;
   /** What is in it, when a transport has it and it is a POST. */
@@ -46,10 +45,6 @@ export class NodeExchange implements Exchange {
 
   get address(): string | undefined {
     return this._request.socket?.remoteAddress;
-  }
-
-  get isGone(): boolean {
-    return this._response.destroyed && !this._response.writableEnded;
   }
 
   header(name: string): string | undefined {
@@ -83,10 +78,6 @@ export class WebExchange implements Exchange {
 
   get url(): string {
     return this._request.url;
-  }
-
-  get isGone(): boolean {
-    return this._request.signal.aborted;
   }
 
   header(name: string): string | undefined {

@@ -27,9 +27,6 @@ export class Post implements Alarm {
   at = -1;
   // A list, because most often there is one.
   private readonly _asked: Asked[] = [];
-  // Invariant: how many of them are neither answered nor silent.
-  private _open = 0;
-  private _silent = 0;
   private _stopListening: (() => void) | undefined;
 
   constructor(exchange: Exchange, answer: Answer) {
@@ -48,11 +45,11 @@ export class Post implements Alarm {
 
   /** Every request is answered, or silent. */
   get isOver(): boolean {
-    return this._open === 0;
+    return this._asked.every(isSettled);
   }
 
   get isSilent(): boolean {
-    return this._silent > 0;
+    return this._asked.some(({ isSilent }) => isSilent);
   }
 
   /** Those of which nothing is written. */
@@ -71,9 +68,7 @@ export class Post implements Alarm {
 
   asks(id: unknown): void {
     // Twice in one batch: the SDK answers it once.
-    if (this._of(id) !== undefined) return;
-    this._asked.push({ id });
-    this._open += 1;
+    if (this._of(id) === undefined) this._asked.push({ id });
   }
 
   /** @param graceMs for how long its calls go on when the client has hung up */
@@ -81,7 +76,6 @@ export class Post implements Alarm {
     const asked = this._of(call.id);
     if (asked !== undefined) asked.call = call;
     if (this.isResumable || this._stopListening !== undefined || graceMs === Infinity) return;
-    this._stopListening = () => {};
     const unlisten = this.exchange.onGone(() => {
       if (!this.isOver) alarms.set(this, alarms.now() + graceMs);
     });
@@ -98,17 +92,12 @@ export class Post implements Alarm {
 
   answered(answer: Frame): void {
     const asked = this._of(answer.id);
-    if (asked === undefined || asked.answer !== undefined || asked.isSilent) return;
-    asked.answer = answer;
-    this._open -= 1;
+    if (asked !== undefined && !isSettled(asked)) asked.answer = answer;
   }
 
   hushed(id: unknown): void {
     const asked = this._of(id);
-    if (asked === undefined || asked.answer !== undefined || asked.isSilent) return;
-    asked.isSilent = true;
-    this._open -= 1;
-    this._silent += 1;
+    if (asked !== undefined && !isSettled(asked)) asked.isSilent = true;
   }
 
   /** Nothing more is to be heard of the client. */
@@ -119,4 +108,8 @@ export class Post implements Alarm {
   private _of(id: unknown): Asked | undefined {
     return this._asked.find((asked) => asked.id === id);
   }
+}
+
+function isSettled({ answer, isSilent }: Asked): boolean {
+  return answer !== undefined || isSilent === true;
 }

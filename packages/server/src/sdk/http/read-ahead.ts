@@ -9,7 +9,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 
 /** Bytes; the SDK's own default. */
-const LONGEST_BODY = 4 * 1024 * 1024;
+export const LONGEST_BODY = 4 * 1024 * 1024;
 
 /** @returns the body, parsed; `undefined` when it is not to be had, and then whoever comes next can still read it */
 export async function readAhead(request: IncomingMessage | Request, bound: number): Promise<unknown> {

@@ -195,6 +195,7 @@ export class Streamable {
     );
   }
 
+  /** Answers what must not go on, and makes ready what does. @returns whether it was answered */
   private _isRefused(exchange: Exchange, answer: Answer, body: unknown, authInfo: unknown): boolean {
     const { method } = exchange;
     if (method === 'POST') {

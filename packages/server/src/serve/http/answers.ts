@@ -1,8 +1,7 @@
 /**
  * The answers that are on their way: each from its request until its body has been read, or will not be.
  */
-import type { Clock } from '../../core/index.ts';
-import { within } from '../../core/ladder/rung.ts';
+import { type Clock, within } from '../../core/index.ts';
 
 export class Answers {
   #open = 0;

@@ -4,6 +4,7 @@
  * Does not look at Host and Origin, and does not authenticate: that is for whoever stands before the door.
  */
 import type { ProtectContext } from '../../sdk/context.ts';
+import { READ_MS } from '../signals.ts';
 import { Answers, whenOver } from './answers.ts';
 import { Eras } from './eras.ts';
 import { type Make, making } from './make.ts';
@@ -28,9 +29,6 @@ export interface FetchHandler {
   /** The same without the wait; also while `close()` waits. */
   destroy(): Promise<void>;
 }
-
-/** ms that clients may take to read their answers at a shutdown; one may have stopped to read. */
-const READ_MS = 1_000;
 
 export class Door implements FetchHandler {
   readonly #make: Make;

@@ -5,6 +5,7 @@
 import type { ProtectContext } from '../../sdk/context.ts';
 import type { Exchange } from '../../sdk/http/exchange.ts';
 import type { ProtectableServer, TransportShape } from '../../sdk/shapes.ts';
+import { legacyAlone } from '../which-sdk.ts';
 import { type Connect, EachPost, type Legacy } from './legacy.ts';
 import type { Make } from './make.ts';
 import type { HttpHandlerOptions } from './options.ts';
@@ -20,7 +21,7 @@ export class Eras {
 
   /** @throws TypeError when nobody is left to be served */
   constructor({ Transport, modern }: HttpSdk, make: Make, options: HttpHandlerOptions, context: ProtectContext) {
-    if (modern === undefined && options.legacy === 'reject') throw nobodyLeft();
+    if (modern === undefined && options.legacy === 'reject') throw legacyAlone('');
     this.#legacy = legacyOf(connecting(Transport, make, options), options, context);
     this.#modern = modern?.createMcpHandler(
       ({ requestInfo, authInfo }: { requestInfo: Request; authInfo?: unknown }) =>
@@ -65,10 +66,4 @@ function connecting(Transport: NewWebTransport, make: Make, { json = false, oner
 
 interface ConnectableServer extends ProtectableServer {
   connect(transport: TransportShape): Promise<void>;
-}
-
-function nobodyLeft(): TypeError {
-  return new TypeError(
-    'estop: a server of @modelcontextprotocol/sdk 1.x speaks the legacy era alone: leave legacy: "reject" out',
-  );
 }

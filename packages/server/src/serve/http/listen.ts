@@ -9,7 +9,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { checkCount, show, systemClock } from '../../core/index.ts';
 import type { ProtectContext } from '../../sdk/context.ts';
-import { stopOnSignals } from '../signals.ts';
+import { READ_MS, stopOnSignals } from '../signals.ts';
 import { V2 } from '../stdio-v2.ts';
 import { Answers } from './answers.ts';
 import { Door, type FetchHandler } from './door.ts';
@@ -50,8 +50,6 @@ interface Guards {
 type Verdict = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
 const WHERE = 'serve()';
-/** ms that clients may take to read the last of their answers. */
-const READ_MS = 1_000;
 
 /** @throws Error when the port cannot be had, or SDK v2 is not installed; TypeError or RangeError for a bad option */
 export async function listen(

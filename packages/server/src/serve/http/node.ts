@@ -5,11 +5,10 @@
  * gives up its answer.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { NodeExchange } from '../../sdk/http/exchange.ts';
+import { LONGEST_BODY } from '../../sdk/http/read-ahead.ts';
 import { malformed, tooLong } from './refusals.ts';
 import type { FetchOptions } from './sdk.ts';
-
-/** Bytes; the SDK's own default. */
-const LONGEST_BODY = 4 * 1024 * 1024;
 
 type Fetch = (request: Request, options: FetchOptions) => Promise<Response>;
 
@@ -26,11 +25,12 @@ export async function serveNode(
   response: ServerResponse,
   parsed: unknown,
 ): Promise<void> {
-  const gone = goneSignal(response);
+  const gone = new AbortController();
+  new NodeExchange(request, response).onGone(() => gone.abort());
   const { auth: authInfo, body: left } = request as Prepared;
   const body = parsed !== undefined ? parsed : request.readableEnded ? left : await read(request);
-  if (gone.aborted) return;
-  const answer = await answerOf(fetch, request, gone, body, authInfo);
+  if (gone.signal.aborted) return;
+  const answer = await answerOf(fetch, request, gone.signal, body, authInfo);
   await write(answer, response);
 }
 
@@ -66,16 +66,6 @@ function webRequestOf(
   }
   const host = headers.host ?? headers[':authority'] ?? 'localhost';
   return new Request(`http://${host}${url}`, { method, headers: webHeaders, signal, ...(body && { body }) });
-}
-
-function goneSignal(response: ServerResponse): AbortSignal {
-  const gone = new AbortController();
-  const closed = (): void => {
-    if (!response.writableEnded) gone.abort();
-  };
-  if (response.destroyed) closed();
-  else response.once('close', closed);
-  return gone.signal;
 }
 
 const TOO_LONG = Symbol();

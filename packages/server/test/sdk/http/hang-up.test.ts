@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { startHalfClosing } from '../../support/half-closing.ts';
 import { RESULT, SETUPS } from '../../support/http-setups.ts';
 import { RawClient } from '../../support/raw-http.ts';
-import { turns } from '../../support/waiting.ts';
+import { turns, until } from '../../support/waiting.ts';
 import { make } from './make.ts';
 
 const GRACE_MS = 5_000;
@@ -20,7 +20,7 @@ describe.each(STATEFUL)('$name', (setup) => {
     const [one, two] = [await holding.started(1), await holding.started(2)];
     gone.hangUp();
     await gone.over;
-    await untilGone(clock);
+    await until(() => clock.pending > 0, 'the hang-up is seen');
     clock.advance(GRACE_MS - 1);
     expect(one.signal.aborted).toBe(false);
     clock.advance(1);
@@ -55,7 +55,7 @@ describe.each(STATEFUL)('$name', (setup) => {
     const held = await holding.started(1);
     gone.hangUp();
     await gone.over;
-    await untilGone(clock);
+    await until(() => clock.pending > 0, 'the hang-up is seen');
     held.returns();
     await turns();
     expect(estop.stats().inFlight).toBe(0);
@@ -118,7 +118,7 @@ describe.each(SETUPS)('$name', (setup) => {
     gone.hangUp();
     await gone.over;
     if (setup.sessions) {
-      await untilGone(clock);
+      await until(() => clock.pending > 0, 'the hang-up is seen');
       clock.advance(GRACE_MS);
     }
     expect(await one.stopped).toMatchObject({ kind: 'disconnected' });
@@ -133,11 +133,3 @@ describe.each(SETUPS)('$name', (setup) => {
     expect(estop.stats().inFlight).toBe(0);
   });
 });
-
-/** Resolves when the server has seen the hang-up, which sets the alarm of the grace. */
-async function untilGone(clock: { pending: number }): Promise<void> {
-  for (let n = 0; clock.pending === 0; n += 1) {
-    if (n > 1e6) throw new Error('the hang-up was not seen');
-    await new Promise(setImmediate);
-  }
-}

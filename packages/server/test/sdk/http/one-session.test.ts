@@ -3,7 +3,7 @@ import { InMemoryEventStore } from '@modelcontextprotocol/sdk/examples/shared/in
 import { describe, expect, test } from 'vitest';
 import { RESULT, SETUPS } from '../../support/http-setups.ts';
 import { cancelFrame } from '../../support/peer.ts';
-import { turns } from '../../support/waiting.ts';
+import { turns, until } from '../../support/waiting.ts';
 import { make } from './make.ts';
 
 const STATEFUL = SETUPS.filter(({ sessions }) => sessions);
@@ -99,7 +99,7 @@ describe.each(RESUMABLE)('$name, resumable', (setup) => {
     const first = client.call(1, 'hold');
     const held = await holding.started(1);
     await first.began;
-    await until(() => first.eventIds.length > 0);
+    await until(() => first.eventIds.length > 0, 'an event came');
     first.hangUp();
     await first.over;
     // When this one is answered the server has seen that the client is gone.
@@ -118,7 +118,7 @@ describe.each(RESUMABLE)('$name, resumable', (setup) => {
     const client = await connect();
     const first = client.call(1, 'hold');
     const held = await holding.started(1);
-    await until(() => first.eventIds.length > 0);
+    await until(() => first.eventIds.length > 0, 'an event came');
     await client.cancel(1);
     await held.stopped;
     expect(await first.over).toBe('ended');
@@ -133,13 +133,13 @@ describe.each(RESUMABLE)('$name, resumable', (setup) => {
     const client = await connect();
     const first = client.call(1, 'hold');
     const held = await holding.started(1);
-    await until(() => first.eventIds.length > 0);
+    await until(() => first.eventIds.length > 0, 'an event came');
     first.hangUp();
     await first.over;
     const second = client.resume(first.eventIds[0] as string);
     await second.began;
     await tell(held.context, 'on the second stream');
-    await until(() => second.eventIds.length > 0);
+    await until(() => second.eventIds.length > 0, 'an event came');
     await client.cancel(1);
     await held.stopped;
     expect(await second.over).toBe('ended');
@@ -161,11 +161,4 @@ async function tell(
 ): Promise<void> {
   const message = { method: 'notifications/message', params: { level: 'info', data } };
   await (context.mcpReq?.notify(message) ?? context.sendNotification?.(message));
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let n = 0; !holds(); n += 1) {
-    if (n > 1e6) throw new Error('did not happen');
-    await new Promise(setImmediate);
-  }
 }
